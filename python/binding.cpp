@@ -128,6 +128,7 @@ NB_MODULE(LUPINE_PYTHON_MODULE, module) {
     return started != 0;
   });
   bind_solve(module);
+  bind_quick(module);
   bind_expert(module);
   bind_benchmarks(module);
 }

@@ -15,7 +15,6 @@
 #include "binding.hpp"
 #include "host/lapack_lu.hpp"
 #include "report/result_fields.hpp"
-#include "solve/quick_solve.hpp"
 #include "solve/small_solver.hpp"
 #include "solve/solver.hpp"
 #include "source/source_parts.hpp"
@@ -136,54 +135,6 @@ Solution solved(std::uintptr_t comm, const Matrix& a, const RightHandSide& b, co
       [&] { return solve(communicator(comm), a, b, options, call.progress(), call.interrupt()); });
 }
 
-using Given = nb::ndarray<nb::ro, nb::device::cpu>;
-
-/// As quick_solve(), for arrays of NumPy: x, as an array with columns side by side; None where
-/// there is more to say, and for arrays that a general call takes another way.
-template <class T>
-nb::object quickly_solved(const Given& a, const Given& b, std::int64_t lda, StorageOrder order) {
-  const bool is_vector = b.ndim() == 1;
-  const std::int64_t n = static_cast<std::int64_t>(a.shape(0));
-  const std::int64_t count = is_vector ? 1 : static_cast<std::int64_t>(b.shape(1));
-  const PlainSystem<T> system{n,           static_cast<const T*>(a.data()), lda,
-                              order,       static_cast<const T*>(b.data()), count,
-                              b.stride(0), is_vector ? n : b.stride(1)};
-  std::unique_ptr<T[]> x;
-  {
-    const nb::gil_scoped_release release;
-    x = quick_solve(system, threads_alone());
-  }
-  if (!x) return nb::none();
-  const std::array<std::size_t, 2> shape{b.shape(0), static_cast<std::size_t>(count)};
-  const std::array<std::int64_t, 2> strides{1, n};
-  T* const data = x.release();
-  const nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(data, b.ndim(), shape.data(), owner, strides.data()));
-}
-
-nb::object quickly_solved(nb::handle given_a, nb::handle given_b) {
-  Given a;
-  Given b;
-  if (!nb::try_cast(given_a, a) || !nb::try_cast(given_b, b)) return nb::none();
-  if (a.ndim() != 2 || b.ndim() < 1 || b.ndim() > 2 || a.dtype() != b.dtype() || a.size() == 0 ||
-      b.size() == 0 || a.shape(1) != a.shape(0) || b.shape(0) != a.shape(0))
-    return nb::none();
-  const auto n = static_cast<std::int64_t>(a.shape(0));
-  const bool by_rows = a.stride(1) == 1 && a.stride(0) >= n;
-  const bool by_columns = a.stride(0) == 1 && a.stride(1) >= n;
-  const auto is_aligned = [](const Given& array) {
-    return reinterpret_cast<std::uintptr_t>(array.data()) % alignof(double) == 0;
-  };
-  if (!(by_rows || by_columns) || !is_aligned(a) || !is_aligned(b) || n > quick_limit())
-    return nb::none();
-  const StorageOrder order = by_rows ? StorageOrder::row_major : StorageOrder::column_major;
-  const std::int64_t lda = a.stride(by_rows ? 0 : 1);
-  if (a.dtype() == nb::dtype<double>()) return quickly_solved<double>(a, b, lda, order);
-  if (a.dtype() == nb::dtype<std::complex<double>>())
-    return quickly_solved<std::complex<double>>(a, b, lda, order);
-  return nb::none();
-}
-
 /// A Factorization, and what its later calls need of the first.
 class Factors {
  public:
@@ -285,7 +236,6 @@ void bind_solve(nb::module_& module) {
       .def("precision", &Factors::precision)
       .def_prop_ro("is_closed", &Factors::is_closed)
       .def("close", &Factors::close);
-  module.def("quick_solve", static_cast<nb::object (*)(nb::handle, nb::handle)>(&quickly_solved));
   module.def("solve", &solved, nb::arg("comm"), nb::arg("a"), nb::arg("b"), nb::arg("options"),
              nb::arg("progress").none());
 }

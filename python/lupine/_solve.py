@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
+import itertools
 import operator
 import sys
 import warnings
@@ -400,26 +403,7 @@ def _info(solution: Any, b: _RightHandSide) -> SolveInfo:
     return dataclasses.replace(info, columns=info.columns[: b.count])
 
 
-#: Of the options that decide whether solve() is asked for x and nothing else, in its order.
-_DEFAULTS: tuple[Any, ...] = (
-    *("auto", "auto", None, True, True, "auto", None, "auto", None),
-    *(None, False, False, False, None),
-)
-
-
-def _are_defaults(asked: tuple[Any, ...]) -> bool:
-    return all(map(operator.is_, asked, _DEFAULTS))
-
-
-def _quickly(a: Any, b: Any) -> Any:
-    """x of a small system of which there is nothing to say but x; None for all others."""
-    if type(a) is not np.ndarray or type(b) is not np.ndarray:
-        return None
-    with lock:
-        return alone().quick_solve(a, b)
-
-
-def solve(
+def _solve(
     a: Any,
     b: Any,
     *,
@@ -520,13 +504,6 @@ def solve(
     AccuracyWarning
         x may have no correct digit
     """
-    asked = (precision, refine, tolerance, equilibrate, condition, accuracy, comm, device, threads)
-    further = (assume_a, lower, transposed, return_info, progress)
-    flags = {type(strict), type(check_finite), type(overwrite_a), type(overwrite_b)}
-    if _are_defaults(asked + further) and flags == {bool} and not options:
-        x = _quickly(a, b)
-        if x is not None:
-            return x
     ranks = Communicator(comm)
     by_itself = comm is None and _is_array(a) and _is_array(b)
 
@@ -639,6 +616,36 @@ def solve(
         back,
         return_info,
     )
+
+
+#: What solve() takes where nothing else is asked for, by name.
+_DEFAULTS = {name: one.default for name, one in inspect.signature(_solve).parameters.items()}
+#: Options that change no x that quick_solve() gives.
+_OF_NO_EFFECT = {"strict", "check_finite", "overwrite_a", "overwrite_b"}
+
+
+def _is_default(name: str, value: Any) -> bool:
+    return value is _DEFAULTS.get(name, inspect.Parameter.empty) or (
+        name in _OF_NO_EFFECT and type(value) is bool
+    )
+
+
+def _quickly(a: Any, b: Any) -> Any:
+    """x of a small system of which there is nothing to say but x; None for all others."""
+    if type(a) is not np.ndarray or type(b) is not np.ndarray:
+        return None
+    x = np.empty_like(b, order="F")
+    with lock:
+        return x if alone().quick_solve(a, b, x) else None
+
+
+@functools.wraps(_solve, assigned=("__doc__",))
+def solve(a: Any, b: Any, **options: Any) -> Any:
+    if not options or all(itertools.starmap(_is_default, options.items())):
+        x = _quickly(a, b)
+        if x is not None:
+            return x
+    return _solve(a, b, **options)
 
 
 class Factorization:

@@ -244,8 +244,8 @@ template <class T>
 bool quickly_solved(std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda, T* b,
                     std::int64_t ldb) {
   const PlainSystem<T> system{n, a, lda, StorageOrder::column_major, b, nrhs, 1, ldb};
-  const auto x = quick_solve(system, bound_cores());
-  if (!x) return false;
+  const auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(n * nrhs));
+  if (!quick_solve(system, x.get(), bound_cores())) return false;
   for (std::int64_t k = 0; k < nrhs; ++k) std::copy_n(x.get() + k * n, n, b + k * ldb);
   return true;
 }

@@ -12,8 +12,10 @@ std::unique_ptr<Device> make_device(const DeviceOptions& options) {
   return std::make_unique<CpuDevice>(options.threads, options.run);
 }
 
+// Small systems ask for it at each call, and without a driver the answer takes longer than some.
 int count_gpus() {
-  return cuda_devices().count;
+  static const int count = cuda_devices().count;
+  return count;
 }
 
 bool in_gpu_memory(const void* data) {

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
+
+#include <cblas.h>
 
 #include <lupine/error.hpp>
 
@@ -70,11 +73,13 @@ template <>
 struct Linked<std::complex<float>> {
   static constexpr BlasRoutine getrf{"cgetrf_", cgetrf_};
   static constexpr BlasRoutine getrs{"cgetrs_", cgetrs_};
+  static constexpr BlasRoutine trsv{"cblas_ctrsv", cblas_ctrsv};
 };
 template <>
 struct Linked<std::complex<double>> {
   static constexpr BlasRoutine getrf{"zgetrf_", zgetrf_};
   static constexpr BlasRoutine getrs{"zgetrs_", zgetrs_};
+  static constexpr BlasRoutine trsv{"cblas_ztrsv", cblas_ztrsv};
 };
 
 // The place of a type in LapackRoutines.
@@ -123,19 +128,49 @@ std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots,
   return info - 1;
 }
 
+// OpenBLAS's zgetrs packs the factors for one vector too, which takes longer than solving.
+template <class T>
+void solve_one_by_one(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
+                      std::span<T> x) {
+  const CBLAS_TRANSPOSE form = transpose == Transpose::no    ? CblasNoTrans
+                               : transpose == Transpose::yes ? CblasTrans
+                                                             : CblasConjTrans;
+  const int n = static_cast<int>(lu.rows);
+  const int ld = static_cast<int>(lu.ld);
+  const auto solve = [&](CBLAS_UPLO triangle, CBLAS_DIAG diagonal, T* v) {
+    Linked<T>::trsv(CblasColMajor, triangle, form, diagonal, n, lu.data, ld, v, 1);
+  };
+  for (T* v = x.data(); v != x.data() + x.size(); v += n) {
+    const auto exchange = [&](std::size_t i) {
+      std::swap(v[i], v[static_cast<std::size_t>(pivots[i] - 1)]);
+    };
+    if (transpose == Transpose::no) {
+      for (std::size_t i = 0; i < pivots.size(); ++i) exchange(i);
+      solve(CblasLower, CblasUnit, v);
+      solve(CblasUpper, CblasNonUnit, v);
+    } else {
+      solve(CblasUpper, CblasNonUnit, v);
+      solve(CblasLower, CblasUnit, v);
+      for (std::size_t i = pivots.size(); i-- > 0;) exchange(i);
+    }
+  }
+}
+
 template <class T>
 void solve_by_lapack(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
                      std::span<T> x, const LapackRoutines* shared) {
   LUPINE_EXPECTS(lu.rows == lu.columns && lu.rows == std::ssize(pivots) &&
                  (lu.rows == 0 ? x.empty() : std::ssize(x) % lu.rows == 0));
   if (x.empty()) return;
+  constexpr int few = 3;
+  if constexpr (field_of<T> == Field::complex)
+    if (std::ssize(x) <= few * lu.rows) return solve_one_by_one<T>(transpose, lu, pivots, x);
   const char form = transpose == Transpose::no ? 'N' : transpose == Transpose::yes ? 'T' : 'C';
   if (shared != nullptr) return solve_by(*shared, form, lu, pivots, x);
   const int n = static_cast<int>(lu.rows);
   const int ld = static_cast<int>(lu.ld);
   const int count = static_cast<int>(std::ssize(x) / lu.rows);
   // OpenBLAS packs the factors for several vectors, which takes longer than solving for each.
-  constexpr int few = 3;
   const int together = count <= few ? 1 : count;
   int info = 0;
   for (int k = 0; k < count; k += together)

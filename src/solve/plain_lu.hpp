@@ -12,7 +12,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "device/cpu/pivoted_lu.hpp"
 #include "host/lapack_lu.hpp"
 #include "host/thread_scope.hpp"
 #include "solve/plain_matrix.hpp"
@@ -31,8 +30,7 @@ class PlainLu {
 
  public:
   PlainLu(std::int64_t n, int threads)
-      : resources_(
-            small_resources(field_of<T>, std::is_same_v<T, Low> ? n : small_limit(), threads)),
+      : resources_(small_resources(field_of<T>, precision_of<Number>, n, threads)),
         of_many_{shared_lapack(threads), threads},
         memory_(std::make_unique_for_overwrite<Low[]>(entries(n * n))),
         lu_{memory_.get(), n, n, n},
@@ -44,9 +42,7 @@ class PlainLu {
     const ThreadScope threads(resources_.threads);
     transpose_ = a.transpose();
     if (!take(a.memory())) return false;
-    if constexpr (std::is_same_v<Low, double>)
-      if (resources_.lapack == nullptr) return factor_pivoted(lu_, pivots_) < 0;
-    return factor_by_lapack(lu_, pivots_, resources_.lapack) < 0;
+    return resources_.factor(lu_, pivots_) < 0;
   }
 
   /// V <- A^-1 V.

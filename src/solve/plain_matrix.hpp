@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/matrix_view.hpp"
@@ -53,7 +54,7 @@ class PlainMatrix {
   /// The largest sum of magnitudes of a row, after multiply().
   double norm() const { return norm_; }
 
-  /// X with A X and |A| |X|, each of `numbers` per column.
+  /// A X, and |A| |X| of the first columns, each of `numbers` per column.
   struct Products {
     std::vector<double> ax;
     std::vector<double> abs_ax;
@@ -61,13 +62,14 @@ class PlainMatrix {
   /// With H, the numbers in memory as a matrix of N rows and n columns: A x = H re x + i H im x,
   /// or, of an A by rows, the real and the imaginary part of A x are H^T (re x, -im x) and H^T (im
   /// x, re x). So there is a real factor of H for each part of a number.
-  Products multiply(const std::vector<T>& x) {
+  /// @param with_magnitudes columns of which |A| |X| is wanted too: it costs as much again
+  Products multiply(const std::vector<T>& x, std::int64_t with_magnitudes) {
     const std::int64_t count = parts * std::ssize(x) / n();
     const std::int64_t in = is_transposed_ ? numbers() : n();
     const std::int64_t out = is_transposed_ ? n() : numbers();
     const std::vector<double> factors = factors_of(numbers_of(x.data()), count);
     std::vector<double> sums(entries(out * count), 0.0);
-    std::vector<double> magnitudes(sums);
+    std::vector<double> magnitudes(entries(out * parts * with_magnitudes), 0.0);
     std::vector<double> rows(norm_ == 0 ? entries(out) : 0, 0.0);
     const auto loop = is_transposed_ ? vector_loops().multiply_transposed : vector_loops().multiply;
     for (std::int64_t j = 0; j < n(); j += in_cache) {
@@ -77,11 +79,12 @@ class PlainMatrix {
       for (std::int64_t k = 0; k < count; ++k)
         loop(block, factors.data() + k * in + from,
              {sums.data() + k * out + to, k == 0 && !rows.empty() ? rows.data() + to : nullptr,
-              magnitudes.data() + k * out + to});
+              k < parts * with_magnitudes ? magnitudes.data() + k * out + to : nullptr});
     }
     for (std::size_t i = 0; i < rows.size(); ++i)
       norm_ = std::max(norm_, out == n() || parts == 1 ? rows[i] : rows[i] + rows[i ^ 1]);
-    return {combined(sums, count, -1), combined(magnitudes, count, 1)};
+    return {combined(std::move(sums), count, -1),
+            combined(std::move(magnitudes), parts * with_magnitudes, 1)};
   }
 
  private:
@@ -107,7 +110,7 @@ class PlainMatrix {
 
   // The products of each two factors as numbers. Of p + i q, of which `sign` is that of i^2: 1 for
   // magnitudes.
-  std::vector<double> combined(const std::vector<double>& products, std::int64_t count,
+  std::vector<double> combined(std::vector<double> products, std::int64_t count,
                                double sign) const {
     if constexpr (parts == 1) return products;
     std::vector<double> numbers(entries(n() * count));

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <new>
 #include <numeric>
 #include <span>
@@ -33,9 +32,10 @@ namespace {
 template <class T, class Low>
 class QuickSolve {
   static constexpr std::int64_t parts = parts_of(field_of<T>);
-  static constexpr double no_digit = 0.5;     // an error as large as this part of x
-  static constexpr double seldom = 1e-3;      // the part of its size that a random product passes
-  static constexpr std::int64_t probes = 2;   // random vectors that show ||A^-1||
+  static constexpr double no_digit = 0.5;  // an error as large as this part of x
+  static constexpr double seldom = 1e-3;   // the part of its size that a random product passes
+  // Random vectors that show ||A^-1||: two products of random numbers with each row of it.
+  static constexpr std::int64_t probes = parts == 1 ? 2 : 1;
   static constexpr int most_corrections = 8;  // of an x
 
  public:
@@ -90,6 +90,9 @@ class QuickSolve {
     double residual;  // the largest |r_i|
     double bound;     // the largest |r_i| + (N + 1) eps (|A| |x| + |b|)_i
   };
+  // (N + 1) eps: what a sum of N products and its difference from b lose, as a part of the
+  // magnitudes.
+  double lost() const { return static_cast<double>(a_.numbers() + 1) * eps; }
   // r <- b - A x, where r has A x.
   Column measured(const double* b, const double* abs_ax, double* r) const {
     const std::int64_t size = a_.numbers();
@@ -100,9 +103,16 @@ class QuickSolve {
       const double magnitude = std::fabs(r[i]);
       if (!(magnitude <= found.error * sum)) found.error = magnitude / sum;
       found.residual = std::max(found.residual, magnitude);
-      found.bound = std::max(found.bound, magnitude + static_cast<double>(size + 1) * eps * sum);
+      found.bound = std::max(found.bound, magnitude + lost() * sum);
     }
     return found;
+  }
+  // The same of a probe, by norms: `error` is the normwise one. `size` is the largest number of z.
+  Column measured_by_norms(const double* v, double size, double* r) const {
+    for (std::int64_t i = 0; i < a_.numbers(); ++i) r[i] = v[i] - r[i];
+    const double residual = largest_number(r, a_.numbers());
+    const double sum = a_.norm() * size + largest_number(v, a_.numbers());
+    return {residual / sum, residual, residual + lost() * sum};
   }
 
   // Refines X until each x has a small componentwise backward error, or one that gets no smaller
@@ -111,8 +121,9 @@ class QuickSolve {
   // beside ||x||, every x has a digit.
   //
   // Let z be a probe's column, e = v - A z, and a the row of A^-1 with the largest 2-norm. But for
-  // a probability of `seldom` sqrt(2), |a v| >= `seldom` ||a||_2; so where ||e||_2 is at most half
-  // of `seldom`, |a (v - e)| >= `seldom` / 2 ||a||_2, and that is an entry of z.
+  // a probability of 2 `seldom`^2, |a v| >= `seldom` ||a||_2 for one of two products (docs/
+  // numerics.md, 5.4); so where ||e||_2 is at most half of `seldom`, |a (v - e)| >= `seldom` / 2
+  // ||a||_2, and that is an entry of z.
   bool refine(const std::vector<T>& b, std::vector<T>& x, double worst) {
     const std::int64_t n = s_.n;
     const std::int64_t count = std::ssize(x) / n;
@@ -125,7 +136,8 @@ class QuickSolve {
       std::vector<T> some;
       for (std::size_t i = 0; correction > 0 && i < open.size(); ++i)
         some.insert(some.end(), x.begin() + open[i] * n, x.begin() + (open[i] + 1) * n);
-      auto [r, abs_ax] = a_.multiply(correction > 0 ? some : x);
+      const std::int64_t of_sides = std::ranges::lower_bound(open, count - probes) - open.begin();
+      auto [r, abs_ax] = a_.multiply(correction > 0 ? some : x, of_sides);
       std::vector<std::int64_t> rest;
       std::vector<T> d;
       for (std::size_t place = 0; place < open.size(); ++place) {
@@ -133,10 +145,12 @@ class QuickSolve {
         const auto begin = static_cast<std::ptrdiff_t>(place) * a_.numbers();
         double* const r_k = r.data() + begin;
         const double* const b_k = numbers_of(b.data() + k * n);
-        const Column found = measured(b_k, abs_ax.data() + begin, r_k);
         const double size = largest_number(numbers_of(x.data() + k * n), a_.numbers());
+        const bool is_probe = k >= count - probes;
+        const Column found = is_probe ? measured_by_norms(b_k, size, r_k)
+                                      : measured(b_k, abs_ax.data() + begin, r_k);
         if (PlainLu<T, Low>::is_far(size) || !std::isfinite(found.bound)) return false;
-        if (k >= count - probes) {
+        if (is_probe) {
           if (root * found.bound <= seldom / 2) {
             shown = std::max(shown, size);
             continue;
@@ -178,7 +192,7 @@ class QuickSolve {
     multiply_add(1.0, vectors(w), sides(), found, Transpose::yes);
     lu_.solve(std::span(x_.data, entries(s_.n * s_.count)));
     multiply_add(-1.0, vectors(a_w), sides(), found, Transpose::yes);
-    a_.multiply({x_.data, x_.data + s_.n});  // for the norm
+    a_.multiply({x_.data, x_.data + s_.n}, 0);  // for the norm
     const double frobenius = norm_of(a_w) / std::sqrt(static_cast<double>(combinations));
     const std::vector<double> x_sizes = norms_of_sides();
     const std::vector<double> x_largest = largest_of_sides();
@@ -190,8 +204,7 @@ class QuickSolve {
       const double r = ResidualSketch::certainty *
                        norm_of({found.column(k), entries(combinations)}) /
                        std::sqrt(static_cast<double>(combinations));
-      const double rounding =
-          static_cast<double>(a_.numbers() + 1) * eps * (a_.norm() * x_largest[i] + b_largest[i]);
+      const double rounding = lost() * (a_.norm() * x_largest[i] + b_largest[i]);
       if (!(r <= tolerance_ * (frobenius * x_sizes[i] + b_sizes[i])))
         rest.push_back(k);
       else if (x_largest[i] != 0)
@@ -307,12 +320,13 @@ class QuickSolve {
 };
 
 // From this order on, an LU in FP32 and its corrections take less time than one in FP64.
-constexpr std::int64_t first_low = 500;
+template <class T>
+constexpr std::int64_t first_low = field_of<T> == Field::real ? 200 : 150;
 
 template <class T>
 bool solve_plain(const PlainSystem<T>& system, T* x, int threads) {
   using Low = std::conditional_t<field_of<T> == Field::real, float, std::complex<float>>;
-  if (system.n >= first_low && system.count <= Device::few_vectors)
+  if (system.n >= first_low<T> && system.count <= Device::few_vectors)
     return QuickSolve<T, Low>(system, x, threads).run();
   return system.n <= small_limit(shared_lapack(threads) != nullptr) &&
          QuickSolve<T, T>(system, x, threads).run();
@@ -326,19 +340,15 @@ std::int64_t quick_limit() {
 }
 
 template <class T>
-std::unique_ptr<T[]> quick_solve(const PlainSystem<T>& system, int threads) {
+bool quick_solve(const PlainSystem<T>& system, T* x, int threads) {
   LUPINE_EXPECTS(system.n >= 1 && system.count >= 1);
   try {
-    const auto [n, count] = std::pair(system.n, system.count);
-    auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(n * count));
-    if (solve_plain(system, x.get(), threads)) return x;
+    return solve_plain(system, x, threads);
   } catch (const std::bad_alloc&) {
-    // A Solver says what is missing.
+    return false;  // a Solver says what is missing
   }
-  return nullptr;
 }
-template std::unique_ptr<double[]> quick_solve(const PlainSystem<double>&, int);
-template std::unique_ptr<std::complex<double>[]> quick_solve(
-    const PlainSystem<std::complex<double>>&, int);
+template bool quick_solve(const PlainSystem<double>&, double*, int);
+template bool quick_solve(const PlainSystem<std::complex<double>>&, std::complex<double>*, int);
 
 }  // namespace lupine

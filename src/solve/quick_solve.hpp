@@ -7,7 +7,6 @@
 
 #include <complex>
 #include <cstdint>
-#include <memory>
 
 namespace lupine {
 
@@ -25,18 +24,19 @@ struct PlainSystem {
   std::int64_t column_stride = 0;
 };
 
-/// X = A^-1 B by an LU with partial pivoting, in FP64, or from n = 500 on, for up to 8 right-hand
-/// sides, in FP32 with corrections, at about the time of LAPACK's gesv or less, if there is nothing
-/// to say of it: X is then what solve() accepts with its default options, and not in doubt. Null
-/// otherwise: a Solver finds out what there is to say. That is so for A or B with an Inf or NaN; an
-/// A of rows or columns whose largest entries differ by a factor of more than 10, which is better
-/// equilibrated; a zero pivot; a condition number that is too large to be sure of; errors above
-/// their limits; a lack of memory. Formulas and probabilities: docs/numerics.md. It throws nothing.
+/// X = A^-1 B by an LU with partial pivoting, in FP64, or from n = 200 on (complex: 150), for up to
+/// 8 right-hand sides, in FP32 with corrections, at about the time of LAPACK's gesv or less, if
+/// there is nothing to say of it: X is then what solve() accepts with its default options, and not
+/// in doubt. False otherwise, with anything in X: a Solver finds out what there is to say. That is
+/// so for A or B with an Inf or NaN; an A of rows or columns whose largest entries differ by a
+/// factor of more than 10, which is better equilibrated; a zero pivot; a condition number that is
+/// too large to be sure of; errors above their limits; a lack of memory. Formulas and
+/// probabilities: docs/numerics.md. It throws nothing.
 /// @param threads of the calling process, where more than one pays
-/// @return X, n x count and column-major, or null
+/// @param x n x count, column-major; not where A or B is
 /// @pre 1 <= n <= quick_limit(), count >= 1
 template <class T>
-std::unique_ptr<T[]> quick_solve(const PlainSystem<T>& system, int threads);
+bool quick_solve(const PlainSystem<T>& system, T* x, int threads);
 
 /// The largest order for quick_solve(), up to which the setup of a SteppedSolver takes longer. 0
 /// where the BLAS has no LAPACK.

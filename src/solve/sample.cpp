@@ -96,7 +96,7 @@ double condition_of(std::vector<double> s, std::int64_t order) {
   for (std::size_t i = 0; i < s.size(); ++i) sums[i % sums.size()] += std::fabs(s[i]);
   std::vector<int> pivots(sums.size());
   const MatrixView<double> lu{s.data(), order, order, order};
-  if (factor_pivoted(lu, pivots) >= 0) return unknown;
+  if (factor_pivoted<double>(lu, pivots) >= 0) return unknown;
   const auto solve = [&](Transpose transpose) {
     return [&, transpose](const std::vector<Probe>& probes) {
       std::vector<Vector> products;

@@ -29,9 +29,13 @@ namespace {
 constexpr std::int64_t most_together = 512;
 
 // The order up to which one thread is as fast as a team, whose threads wait for each other, and for
-// a core where other threads of the program spin. Two threads never save enough.
-std::int64_t one_thread_limit(Field field, int threads) {
-  return field == Field::real && threads <= 2 ? small_limit() : 256;
+// a core where other threads of the program spin: measured with two threads, and with more of them
+// only that it is not less.
+std::int64_t one_thread_limit(Field field, Precision precision, int threads) {
+  const bool real = field == Field::real;
+  if (threads > 2) return 256;
+  if (precision == Precision::fp32) return real ? 1000 : 500;
+  return real ? small_limit() : 256;
 }
 
 /// The grid of the calling thread's process alone. It is made once for each thread, since making
@@ -64,8 +68,8 @@ std::int64_t small_limit(bool shared) {
   return shared ? 1000 : 640;
 }
 
-SmallResources small_resources(Field field, std::int64_t n, int threads) {
-  if (n <= one_thread_limit(field, threads)) return {nullptr, 1};
+SmallResources small_resources(Field field, Precision precision, std::int64_t n, int threads) {
+  if (n <= one_thread_limit(field, precision, threads)) return {nullptr, 1};
   const LapackRoutines* const shared = shared_lapack(threads);
   return {shared, shared != nullptr ? 1 : threads};
 }
@@ -91,9 +95,9 @@ bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
 
 class SmallSolver::Lu final : public FactorSolver {
  public:
-  Lu(Device& device, const UserMatrix& a, const LapackRoutines* lapack)
+  Lu(Device& device, const UserMatrix& a, const SmallResources& resources)
       : device_(device),
-        lapack_(lapack),
+        resources_(resources),
         lu_(device, a.element_rows(), a.element_columns(), Precision::fp64, a.field()),
         pivots_(size_of(a.element_rows().size())) {}
 
@@ -101,12 +105,8 @@ class SmallSolver::Lu final : public FactorSolver {
   /// Factors R A C, which is in local(). Returns its largest entry then, in magnitude; infinity
   /// where a pivot is zero or not finite.
   double factor() {
-    const std::int64_t zero = with_fp64(local(), [&]<class T>(const MatrixView<T>& whole) {
-      // Of complex matrices LAPACK's LU is the faster one.
-      if constexpr (field_of<T> == Field::real)
-        if (lapack_ == nullptr) return factor_pivoted(whole, pivots_);
-      return factor_by_lapack(whole, pivots_, lapack_);
-    });
+    const std::int64_t zero =
+        with_fp64(local(), [&](const auto& whole) { return resources_.factor(whole, pivots_); });
     if (zero >= 0) return std::numeric_limits<double>::infinity();
     const auto queue = device_.make_queue(Priority::normal);
     Vector most(size_of(local().columns));  // a CPU device takes host memory
@@ -129,13 +129,14 @@ class SmallSolver::Lu final : public FactorSolver {
     with_fp64(local(), [&]<class T>(const MatrixView<T>& whole) {
       const std::size_t count = v.all().size() * sizeof(double) / sizeof(T);
       solve_by_lapack<T>(transpose, whole, pivots_,
-                         std::span<T>(reinterpret_cast<T*>(v.all().data()), count), lapack_);
+                         std::span<T>(reinterpret_cast<T*>(v.all().data()), count),
+                         resources_.lapack);
     });
     return v;
   }
 
   Device& device_;
-  const LapackRoutines* lapack_;
+  SmallResources resources_;
   DistributedMatrix lu_;
   std::vector<int> pivots_;
 };
@@ -149,7 +150,7 @@ SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
       options_(options),
       progress_(progress),
       threads_(threads_of(options)),
-      resources_(small_resources(field(), n(), threads_)),
+      resources_(small_resources(field(), Precision::fp64, n(), threads_)),
       device_(make_device({.kind = DeviceKind::cpu, .threads = resources_.threads, .run = run_})),
       accuracy_(accuracy_on(*device_, 1, options.accuracy)) {
   const MatrixSource& source = source_.source();
@@ -188,7 +189,7 @@ bool SmallSolver::load_and_factor() {
   const double loaded = run_.now();
   scaled_.emplace(grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off);
   const double scaled = run_.now();
-  auto factors = std::make_unique<Lu>(*device_, *a_, resources_.lapack);
+  auto factors = std::make_unique<Lu>(*device_, *a_, resources_);
   scaled_->round_to(factors->local());
   stop_if_ended();
   const double most = run_.stage(Activity::factorization, [&] { return factors->factor(); });

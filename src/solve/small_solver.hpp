@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "comm/interruption.hpp"
 #include "comm/process_grid.hpp"
 #include "core/run_context.hpp"
+#include "device/cpu/pivoted_lu.hpp"
 #include "device/device.hpp"
 #include "host/lapack_lu.hpp"
 #include "refine/vectors.hpp"
@@ -34,9 +36,16 @@ std::int64_t small_limit(bool shared = false);
 struct SmallResources {
   const LapackRoutines* lapack;
   int threads;
+
+  /// a <- L\U, as factor_pivoted().
+  template <class T>
+  std::int64_t factor(MatrixView<T> a, std::span<int> pivots) const {
+    return lapack != nullptr ? factor_by_lapack(a, pivots, lapack) : factor_pivoted(a, pivots);
+  }
 };
+/// @param precision of L and U: FP32 or FP64
 /// @param threads those of the call
-SmallResources small_resources(Field field, std::int64_t n, int threads);
+SmallResources small_resources(Field field, Precision precision, std::int64_t n, int threads);
 
 /// Whether SmallSolver solves this system: a process alone, n up to small_limit(), and no option
 /// that only a SteppedSolver knows, such as a block size, a grid, a GPU or a precision below FP64.

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "catch.hpp"
 #include "core/numbers.hpp"
+#include "core/scalar.hpp"
 #include "device/cpu/pivoted_lu.hpp"
 #include "host/thread_scope.hpp"
 
@@ -16,27 +19,45 @@ namespace lupine::test::pivoted_lu_tests {
 namespace {
 
 /// A matrix inside of a larger one, of which no other entry may change.
+template <class T = double>
 struct Padded {
-  explicit Padded(std::int64_t n) : order(n), memory(size_of((n + 3) * n), untouched) {}
+  explicit Padded(std::int64_t n) : order(n), memory(size_of((n + 3) * n), T(untouched)) {}
   static std::size_t size_of(std::int64_t n) { return static_cast<std::size_t>(n); }
-  MatrixView<double> view() { return {memory.data() + 1, order, order, order + 3}; }
+  MatrixView<T> view() { return {memory.data() + 1, order, order, order + 3}; }
   bool kept_the_rest() const {
     std::int64_t found = 0;
-    for (const double value : memory) found += static_cast<std::int64_t>(value == untouched);
+    for (const T value : memory) found += static_cast<std::int64_t>(value == T(untouched));
     return found == 3 * order;
   }
   static constexpr double untouched = -77;
   std::int64_t order;
-  std::vector<double> memory;
+  std::vector<T> memory;
 };
 
-Padded random_matrix(std::int64_t n) {
-  Padded a(n);
+template <class T = double>
+Padded<T> random_matrix(std::int64_t n) {
+  using Number = decltype(std::abs(T{}));
+  Padded<T> a(n);
   std::mt19937_64 bits(static_cast<std::uint64_t>(n));
+  const auto number = [&] {
+    return static_cast<Number>(static_cast<double>(bits() >> 11) * 0x1p-52 - 1);
+  };
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < n; ++i)
-      a.view()(i, j) = static_cast<double>(bits() >> 11) * 0x1p-52 - 1;
+      if constexpr (field_of<T> == Field::real) {
+        a.view()(i, j) = number();
+      } else {
+        const Number re = number();
+        a.view()(i, j) = T(re, number());
+      }
   return a;
+}
+
+double magnitude(double z) {
+  return std::fabs(z);
+}
+double magnitude(std::complex<double> z) {
+  return std::fabs(z.real()) + std::fabs(z.imag());
 }
 
 /// The specification: one column after the other, in long double. Returns the pivots.
@@ -66,7 +87,7 @@ TEST_CASE("factor_pivoted has the pivots and factors of a plain elimination") {
     for (const std::int64_t n : {1, 2, 15, 16, 17, 33, 64, 100, 257, 401}) {
       CAPTURE(threads, n);
       const ThreadScope scope(threads);
-      Padded a = random_matrix(n);
+      Padded<> a = random_matrix(n);
       std::vector<long double> plain;
       for (std::int64_t j = 0; j < n; ++j)
         plain.insert(plain.end(), a.view().column(j), a.view().column(j) + n);
@@ -86,9 +107,49 @@ TEST_CASE("factor_pivoted has the pivots and factors of a plain elimination") {
     }
 }
 
+TEMPLATE_TEST_CASE("factor_pivoted has pivots no smaller than what is below, and L U is P A", "",
+                   float, double, std::complex<float>, std::complex<double>) {
+  using T = TestType;
+  using Wide = std::conditional_t<field_of<T> == Field::real, double, std::complex<double>>;
+  const double u = std::numeric_limits<decltype(std::abs(T{}))>::epsilon() / 2;
+  for (const int threads : {1, 2})
+    for (const std::int64_t n : {1, 2, 15, 16, 17, 33, 64, 100, 257}) {
+      CAPTURE(threads, n);
+      const ThreadScope scope(threads);
+      Padded<T> given = random_matrix<T>(n);
+      Padded<T> a = given;
+      std::vector<int> pivots(static_cast<std::size_t>(n));
+      CHECK(factor_pivoted(a.view(), pivots) == -1);
+      CHECK(a.kept_the_rest());
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = 0; j < n; ++j)
+          std::swap(given.view()(i, j), given.view()(pivots[static_cast<std::size_t>(i)] - 1, j));
+      // |P A - L U| <= n u |L| |U|, four times that for complex products.
+      const auto lu = a.view();
+      bool is_accurate = true;
+      bool is_largest = true;
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < n; ++i) {
+          Wide sum = 0;
+          double size = 0;
+          for (std::int64_t k = 0; k <= std::min(i, j); ++k) {
+            const Wide l = k == i ? Wide(1) : Wide(lu(i, k));
+            sum += l * Wide(lu(k, j));
+            size += magnitude(l) * magnitude(Wide(lu(k, j)));
+          }
+          const double error = magnitude(Wide(given.view()(i, j)) - sum);
+          is_accurate = is_accurate && error <= 4 * static_cast<double>(n) * (u + eps) * size;
+          // l = a / p, |re| + |im| of which p has the most: so |l| is at most sqrt(2).
+          is_largest = is_largest && (i <= j || std::abs(Wide(lu(i, j))) <= std::sqrt(2.) + 8 * u);
+        }
+      CHECK(is_accurate);
+      CHECK(is_largest);
+    }
+}
+
 TEST_CASE("factor_pivoted takes the first row of several with the same magnitude") {
   const std::int64_t n = 40;
-  Padded a(n);
+  Padded<> a(n);
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < n; ++i)
       a.view()(i, j) = i < j ? 0 : (i == j || j == 0 ? 1 : -1) * (j == 0 && i % 2 == 1 ? -1 : 1);
@@ -101,7 +162,7 @@ TEST_CASE("factor_pivoted names the first pivot that is zero, and goes on") {
   const std::int64_t n = 50;
   for (const std::int64_t zero : {0, 1, 20, 49}) {
     CAPTURE(zero);
-    Padded a(n);  // upper triangular: nothing is rounded
+    Padded<> a(n);  // upper triangular: nothing is rounded
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < n; ++i)
         a.view()(i, j) = i > j || (i == j && (j == zero || j == 49)) ? 0 : 1;
@@ -116,7 +177,7 @@ TEST_CASE("factor_pivoted leaves what is not finite in L\\U, and divides by the 
   for (const double bad :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
     for (const std::int64_t place : {0, 17, 34}) {
-      Padded a = random_matrix(n);
+      Padded<> a = random_matrix(n);
       a.view()(place, place) = bad;
       std::vector<int> pivots(static_cast<std::size_t>(n));
       factor_pivoted(a.view(), pivots);
@@ -132,12 +193,12 @@ TEST_CASE("factor_pivoted leaves what is not finite in L\\U, and divides by the 
   const double least = std::numeric_limits<double>::denorm_min();
   std::vector<double> tiny{4 * least, 2 * least, 0, 8 * least};
   std::vector<int> pivots(2);
-  CHECK(factor_pivoted({tiny.data(), 2, 2, 2}, pivots) == -1);
+  CHECK(factor_pivoted<double>({tiny.data(), 2, 2, 2}, pivots) == -1);
   CHECK(tiny == std::vector<double>{4 * least, 0.5, 0, 8 * least});
 }
 
 TEST_CASE("factor_pivoted takes an empty matrix") {
   std::vector<int> pivots;
-  CHECK(factor_pivoted({nullptr, 0, 0, 1}, pivots) == -1);
+  CHECK(factor_pivoted<double>({nullptr, 0, 0, 1}, pivots) == -1);
 }
 }  // namespace lupine::test::pivoted_lu_tests

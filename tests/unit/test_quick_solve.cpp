@@ -60,9 +60,10 @@ struct Kept {
                                 count,
                                 by_rows ? ldb() : 1,
                                 by_rows ? 1 : n};
-    const auto found = quick_solve(system, threads);
-    if (found) x.assign(found.get(), found.get() + n * count);
-    return found != nullptr;
+    x.resize(size_of(n * count));
+    const bool is_solved = quick_solve(system, x.data(), threads);
+    if (!is_solved) x.clear();
+    return is_solved;
   }
 
   std::int64_t n;

@@ -12,6 +12,7 @@
 #include <lupine/error.hpp>
 
 #include "core/numbers.hpp"
+#include "core/scalar.hpp"
 #include "device/cpu/expansion.hpp"
 #include "device/cpu/triangular.hpp"
 #include "host/blas_library.hpp"
@@ -74,6 +75,32 @@ void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const dou
                                           alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld),
                                           1.0, c.data, blas_int(c.ld));
 }
+
+template <class T>
+void subtract_product(MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c) {
+  if constexpr (field_of<T> == Field::complex) {
+    if (c.empty() || b.rows == 0) return;
+    constexpr bool low = sizeof(T) == sizeof(std::complex<float>);
+    constexpr BlasRoutine product =
+        low ? BlasRoutine{"cblas_cgemm", cblas_cgemm} : BlasRoutine{"cblas_zgemm", cblas_zgemm};
+    const T minus_one = -1;
+    const T one = 1;
+    product(CblasColMajor, CblasNoTrans, CblasNoTrans, blas_int(c.rows), blas_int(c.columns),
+            blas_int(b.rows), &minus_one, a.data, blas_int(a.ld), b.data, blas_int(b.ld), &one,
+            c.data, blas_int(c.ld));
+  } else {
+    multiply_add(T{-1}, a, b, c);
+  }
+}
+template void subtract_product(MatrixView<const float>, MatrixView<const float>, MatrixView<float>);
+template void subtract_product(MatrixView<const double>, MatrixView<const double>,
+                               MatrixView<double>);
+template void subtract_product(MatrixView<const std::complex<float>>,
+                               MatrixView<const std::complex<float>>,
+                               MatrixView<std::complex<float>>);
+template void subtract_product(MatrixView<const std::complex<double>>,
+                               MatrixView<const std::complex<double>>,
+                               MatrixView<std::complex<double>>);
 
 void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const float> lu,
                     MatrixView<float> x) {

@@ -24,6 +24,10 @@ void multiply_add(std::complex<float> alpha, MatrixView<const std::complex<float
 void multiply_add(std::complex<double> alpha, MatrixView<const std::complex<double>> a,
                   MatrixView<const std::complex<double>> b, MatrixView<std::complex<double>> c,
                   Transpose transpose = Transpose::no);
+/// C <- C - A B, of complex ones by the BLAS's complex product: for some hundred rows A takes
+/// longer to expand than that loses. @throws Fault as multiply_add()
+template <class T>
+void subtract_product(MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c);
 /// X <- T^-1 X, or X <- T^-T X (of complex ones T^-H X), T the given triangle of `lu`.
 /// @throws Fault as multiply_add()
 void solve_triangle(Triangle triangle, Transpose transpose, MatrixView<const float> lu,

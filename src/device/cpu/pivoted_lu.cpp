@@ -2,6 +2,7 @@
 #include "device/cpu/pivoted_lu.hpp"
 
 #include <algorithm>
+#include <complex>
 #include <utility>
 
 #include "core/expects.hpp"
@@ -19,11 +20,12 @@ constexpr std::int64_t leaf = 16;
 
 // Row i of `a` changes places with row pivots[i] - 1, for each i of [begin, end) in turn. Several
 // columns at once, since an exchange in a column waits for the one before it.
-void exchange_rows(MatrixView<double> a, std::span<const int> pivots, std::int64_t begin,
+template <class T>
+void exchange_rows(MatrixView<T> a, std::span<const int> pivots, std::int64_t begin,
                    std::int64_t end) {
   constexpr std::int64_t together = 8;
   for (std::int64_t j = 0; j < a.columns; j += together) {
-    const MatrixView<double> some = a.block(0, j, a.rows, std::min(together, a.columns - j));
+    const MatrixView<T> some = a.block(0, j, a.rows, std::min(together, a.columns - j));
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t other = pivots[static_cast<std::size_t>(i)] - 1;
       for (std::int64_t k = 0; k < some.columns; ++k) std::swap(some(i, k), some(other, k));
@@ -31,9 +33,10 @@ void exchange_rows(MatrixView<double> a, std::span<const int> pivots, std::int64
   }
 }
 
+template <class T>
 class PivotedLu {
  public:
-  PivotedLu(MatrixView<double> a, std::span<int> pivots) : a_(a), pivots_(pivots) {}
+  PivotedLu(MatrixView<T> a, std::span<int> pivots) : a_(a), pivots_(pivots) {}
 
   // Factors columns [begin, end), in rows from `begin` on. With A11 in rows and columns
   // [begin, middle), and A22 behind it:
@@ -45,13 +48,13 @@ class PivotedLu {
     const std::int64_t right = end - middle;
     const std::int64_t below = a_.rows - middle;
     factor(begin, middle);
-    exchange_rows(a_.block(0, middle, a_.rows, right), pivots_, begin, middle);
-    const MatrixView<double> u12 = a_.block(begin, middle, left, right);
-    solve_left_lower<double>(a_.block(begin, begin, left, left), u12);
-    multiply_add(-1.0, a_.block(middle, begin, below, left), u12,
-                 a_.block(middle, middle, below, right));
+    exchange_rows<T>(a_.block(0, middle, a_.rows, right), pivots_, begin, middle);
+    const MatrixView<T> u12 = a_.block(begin, middle, left, right);
+    solve_left_lower<T>(a_.block(begin, begin, left, left), u12);
+    subtract_product<T>(a_.block(middle, begin, below, left), u12,
+                        a_.block(middle, middle, below, right));
     factor(middle, end);
-    exchange_rows(a_.block(0, begin, a_.rows, left), pivots_, middle, end);
+    exchange_rows<T>(a_.block(0, begin, a_.rows, left), pivots_, middle, end);
   }
 
   std::int64_t zero_pivot() const { return zero_; }
@@ -60,7 +63,7 @@ class PivotedLu {
   // One column after the other; a pass over the rows eliminates column j in the columns behind it,
   // and finds the pivot of column j + 1.
   void eliminate(std::int64_t begin, std::int64_t end) {
-    const PanelLoops<double>& loop = panel_loops<double>();
+    const PanelLoops<T>& loop = panel_loops<T>();
     Largest most = loop.find_largest(a_.column(begin) + begin, a_.rows - begin);
     for (std::int64_t j = begin; j < end; ++j) {
       const std::int64_t row = j + most.row;
@@ -72,19 +75,24 @@ class PivotedLu {
     }
   }
 
-  MatrixView<double> a_;
+  MatrixView<T> a_;
   std::span<int> pivots_;
   std::int64_t zero_ = -1;
 };
 
 }  // namespace
 
-std::int64_t factor_pivoted(MatrixView<double> a, std::span<int> pivots) {
+template <class T>
+std::int64_t factor_pivoted(MatrixView<T> a, std::span<int> pivots) {
   LUPINE_EXPECTS(a.rows == a.columns && a.rows == std::ssize(pivots) &&
                  a.rows < std::int64_t{1} << 31);
-  PivotedLu lu(a, pivots);
+  PivotedLu<T> lu(a, pivots);
   if (!a.empty()) lu.factor(0, a.columns);
   return lu.zero_pivot();
 }
+template std::int64_t factor_pivoted(MatrixView<float>, std::span<int>);
+template std::int64_t factor_pivoted(MatrixView<double>, std::span<int>);
+template std::int64_t factor_pivoted(MatrixView<std::complex<float>>, std::span<int>);
+template std::int64_t factor_pivoted(MatrixView<std::complex<double>>, std::span<int>);
 
 }  // namespace lupine
