@@ -26,14 +26,16 @@ class PlainLu {
   static constexpr std::int64_t parts = parts_of(field_of<T>);
   static constexpr double far = 0x1p400;  // the largest number; 1 / far is the smallest one
   static constexpr double alike = 10;     // ratio of sizes of rows that LAPACK leaves alone
-  static constexpr std::int64_t by_one_thread = 4'000'000;  // multiplications
+  // Real multiplications that one thread does sooner than several meet; fewer where they spin.
+  static constexpr std::int64_t by_one_thread = 4'000'000;
+  static constexpr std::int64_t by_one_beside_spinning = 500'000;
 
  public:
   PlainLu(std::int64_t n, int threads)
       : resources_(small_resources(field_of<T>, precision_of<Number>, n, threads)),
         of_many_{shared_lapack(threads), threads},
-        memory_(std::make_unique_for_overwrite<Low[]>(entries(n * n))),
-        lu_{memory_.get(), n, n, n},
+        memory_(std::make_unique_for_overwrite<Number[]>(entries(parts * n * n))),
+        lu_{reinterpret_cast<Low*>(memory_.get()), n, n, n},
         pivots_(entries(n)) {}
 
   /// False for an Inf or NaN, numbers near the ends of FP64's range, sizes of rows or columns that
@@ -48,7 +50,9 @@ class PlainLu {
   /// V <- A^-1 V.
   void solve(std::span<T> v) const {
     const std::int64_t n = lu_.columns;
-    const bool one = std::ssize(v) * n < by_one_thread;
+    const bool spins = of_many_.lapack != nullptr;
+    const bool one =
+        parts * parts * std::ssize(v) * n < (spins ? by_one_beside_spinning : by_one_thread);
     const SmallResources& by = one ? resources_ : of_many_;
     const ThreadScope threads(one || by.lapack != nullptr ? 1 : by.threads);
     if constexpr (std::is_same_v<T, Low>) {
@@ -107,7 +111,7 @@ class PlainLu {
 
   SmallResources resources_;  // of L and U, and of a few right-hand sides
   SmallResources of_many_;  // of the solves of many, where several threads are worth their meeting
-  std::unique_ptr<Low[]> memory_;
+  std::unique_ptr<Number[]> memory_;  // std::complex would be set to zero
   MatrixView<Low> lu_;
   std::vector<int> pivots_;
   Transpose transpose_ = Transpose::no;

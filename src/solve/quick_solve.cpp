@@ -16,6 +16,7 @@
 #include "core/numbers.hpp"
 #include "core/random.hpp"
 #include "device/cpu/dense.hpp"
+#include "device/cpu/expansion.hpp"
 #include "device/device.hpp"
 #include "host/lapack.hpp"
 #include "host/thread_scope.hpp"
@@ -55,11 +56,17 @@ class QuickSolve {
  private:
   // X <- B. False if B has an Inf, a NaN or numbers near the ends of FP64's range.
   bool take_sides() {
-    for (std::int64_t j = 0; j < s_.count; j += in_cache)
-      for (std::int64_t i = 0; i < s_.n; ++i)
-        for (std::int64_t k = j; k < std::min(j + in_cache, s_.count); ++k)
-          x_(i, k) = s_.b[i * s_.row_stride + k * s_.column_stride];
-    return std::ranges::none_of(largest_of_sides(), PlainLu<T, Low>::is_far);
+    // Of a B by rows some at a time, which stay in the first-level cache.
+    const std::int64_t rows =
+        s_.row_stride == 1 ? s_.n : 128 / static_cast<std::int64_t>(sizeof(T));
+    for (std::int64_t i = 0; i < s_.n; i += rows)
+      for (std::int64_t k = 0; k < s_.count; ++k) {
+        const T* const from = s_.b + i * s_.row_stride + k * s_.column_stride;
+        T* const to = x_.column(k) + i;
+        for (std::int64_t r = 0; r < std::min(rows, s_.n - i); ++r) to[r] = from[r * s_.row_stride];
+      }
+    of_b_ = sizes_of_sides();
+    return std::ranges::none_of(of_b_.largest, PlainLu<T, Low>::is_far);
   }
 
   bool solve_few() {
@@ -67,8 +74,7 @@ class QuickSolve {
     add_probes(b);
     std::vector<T> x = b;
     lu_.solve(x);
-    double worst = 0;
-    if (!refine(b, x, worst)) return false;
+    if (!refine(b, x, 0)) return false;
     std::copy_n(x.data(), s_.n * s_.count, x_.data);
     return true;
   }
@@ -117,14 +123,16 @@ class QuickSolve {
 
   // Refines X until each x has a small componentwise backward error, or one that gets no smaller
   // and LAPACK's normwise error, and each probe's column a residual that tells ||A^-1||: probes
-  // stand last. True if all do, and if by ||A^-1|| and `worst`, the largest bound of a residual
-  // beside ||x||, every x has a digit.
+  // stand last. True if all do, and if by ||A^-1|| and the largest bound of a residual beside ||x||
+  // every x has a digit.
+  //
+  // @param of_others that of others, but for the roundings of A x; 0 if there are none
   //
   // Let z be a probe's column, e = v - A z, and a the row of A^-1 with the largest 2-norm. But for
   // a probability of 2 `seldom`^2, |a v| >= `seldom` ||a||_2 for one of two products (docs/
   // numerics.md, 5.4); so where ||e||_2 is at most half of `seldom`, |a (v - e)| >= `seldom` / 2
   // ||a||_2, and that is an entry of z.
-  bool refine(const std::vector<T>& b, std::vector<T>& x, double worst) {
+  bool refine(const std::vector<T>& b, std::vector<T>& x, double of_others) {
     const std::int64_t n = s_.n;
     const std::int64_t count = std::ssize(x) / n;
     const double root = std::sqrt(static_cast<double>(a_.numbers()));
@@ -132,6 +140,7 @@ class QuickSolve {
     std::vector<std::int64_t> open(entries(count));
     std::iota(open.begin(), open.end(), 0);
     double shown = 0;
+    double worst = 0;
     for (int correction = 0; !open.empty(); ++correction) {
       std::vector<T> some;
       for (std::size_t i = 0; correction > 0 && i < open.size(); ++i)
@@ -170,6 +179,7 @@ class QuickSolve {
       for (std::size_t i = 0; i < d.size(); ++i)
         x[entries(open[i / entries(n)] * n) + i % entries(n)] += d[i];
     }
+    if (of_others > 0) worst = std::max(worst, of_others + lost() * a_.norm());
     return 2 / seldom * root * shown * worst < no_digit;
   }
 
@@ -185,30 +195,25 @@ class QuickSolve {
   bool solve_many() {
     const std::vector<double> w = random_vectors();
     const std::vector<double> a_w = transposed_product(w);
-    const std::vector<double> b_sizes = norms_of_sides();
-    const std::vector<double> b_largest = largest_of_sides();
     std::vector<double> of_r(entries(combinations * s_.count));
     const MatrixView<double> found{of_r.data(), combinations, s_.count, combinations};
     multiply_add(1.0, vectors(w), sides(), found, Transpose::yes);
     lu_.solve(std::span(x_.data, entries(s_.n * s_.count)));
     multiply_add(-1.0, vectors(a_w), sides(), found, Transpose::yes);
-    a_.multiply({x_.data, x_.data + s_.n}, 0);  // for the norm
     const double frobenius = norm_of(a_w) / std::sqrt(static_cast<double>(combinations));
-    const std::vector<double> x_sizes = norms_of_sides();
-    const std::vector<double> x_largest = largest_of_sides();
+    const Sizes of_x = sizes_of_sides();
     double worst = 0;
     std::vector<std::int64_t> rest;
     for (std::int64_t k = 0; k < s_.count; ++k) {
       const std::size_t i = entries(k);
-      if (PlainLu<T, Low>::is_far(x_largest[i])) return false;
+      if (PlainLu<T, Low>::is_far(of_x.largest[i])) return false;
       const double r = ResidualSketch::certainty *
                        norm_of({found.column(k), entries(combinations)}) /
                        std::sqrt(static_cast<double>(combinations));
-      const double rounding = lost() * (a_.norm() * x_largest[i] + b_largest[i]);
-      if (!(r <= tolerance_ * (frobenius * x_sizes[i] + b_sizes[i])))
+      if (!(r <= tolerance_ * (frobenius * of_x.norms[i] + of_b_.norms[i])))
         rest.push_back(k);
-      else if (x_largest[i] != 0)
-        worst = std::max(worst, (r + rounding) / x_largest[i]);
+      else if (of_x.largest[i] != 0)
+        worst = std::max(worst, (r + lost() * of_b_.largest[i]) / of_x.largest[i]);
     }
     if (std::ssize(rest) > Device::few_vectors) return false;
     std::vector<T> b;
@@ -241,26 +246,39 @@ class QuickSolve {
     for (; i < v.size(); ++i) sums[0] += v[i] * v[i];
     return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
   }
-  // The 2-norm of each column of X.
-  std::vector<double> norms_of_sides() const {
+  // Of each column of X: the 2-norm and the largest number.
+  struct Sizes {
     std::vector<double> norms;
-    for (std::int64_t k = 0; k < s_.count; ++k)
-      norms.push_back(norm_of({sides().column(k), entries(a_.numbers())}));
-    return norms;
+    std::vector<double> largest;
+  };
+  Sizes sizes_of_sides() const {
+    Sizes sizes;
+    for (std::int64_t k = 0; k < s_.count; ++k) {
+      const std::span column(sides().column(k), entries(a_.numbers()));
+      sizes.norms.push_back(norm_of(column));
+      sizes.largest.push_back(largest_number(column.data(), a_.numbers()));
+    }
+    return sizes;
   }
-  // The largest number of each column of X.
-  std::vector<double> largest_of_sides() const {
-    std::vector<double> norms;
-    for (std::int64_t k = 0; k < s_.count; ++k)
-      norms.push_back(largest_number(sides().column(k), a_.numbers()));
-    return norms;
-  }
-  // Numbers of variance 1.
+  // Numbers of variance 1. Of a complex A each second vector is i times the one before: their
+  // products with a residual are as unlikely to be small as those of two random ones are
+  // (docs/numerics.md, 5.6).
   std::vector<double> random_vectors() const {
     std::vector<double> w(entries(a_.numbers() * combinations));
-    for (std::size_t i = 0; i < w.size(); ++i)
-      w[i] = std::sqrt(3.) * symmetric_number(probe_bits(1, i));
+    for (std::int64_t c = 0; c < combinations; c += parts) {
+      double* const to = w.data() + c * a_.numbers();
+      for (std::int64_t i = 0; i < a_.numbers(); ++i)
+        to[i] = std::sqrt(3.) *
+                symmetric_number(probe_bits(1, static_cast<std::uint64_t>(c * a_.numbers() + i)));
+    }
+    turn_each_second(w);
     return w;
+  }
+  void turn_each_second(std::vector<double>& v) const {
+    for (std::int64_t c = 0; parts == 2 && c < combinations; c += 2) {
+      double* const first = v.data() + c * a_.numbers();
+      times_i(first, a_.numbers(), first + a_.numbers());
+    }
   }
   // A^T W, or A^H W, of `combinations` vectors.
   std::vector<double> transposed_product(const std::vector<double>& w) const {
@@ -270,50 +288,47 @@ class QuickSolve {
       multiply_add(1.0, a_.memory(), vectors(w), {result.data(), s_.n, combinations, s_.n},
                    is_transposed ? Transpose::no : Transpose::yes);
     } else {
-      // As H^T (W, -i W), or as the conjugate of H re W - i H im W where H is that of A^T.
+      // As H^T (W, -i W), or as the conjugate of H re W - i H im W where H is that of A^T: two real
+      // columns for each first vector of a pair.
       const std::int64_t in = is_transposed ? s_.n : 2 * s_.n;
       const std::int64_t out = is_transposed ? 2 * s_.n : s_.n;
-      std::vector<double> factors(entries(in * 2 * combinations));
-      std::vector<double> products(entries(out * 2 * combinations));
-      const auto at = [](std::vector<double>& v, std::int64_t i) -> double& {
-        return v[entries(i)];
-      };
-      for (std::int64_t c = 0; c < combinations; ++c)
-        for (std::int64_t i = 0; i < s_.n; ++i) {
-          const double re = w[entries(2 * (c * s_.n + i))];
-          const double im = w[entries(2 * (c * s_.n + i) + 1)];
-          if (is_transposed) {
-            at(factors, 2 * c * s_.n + i) = re;
-            at(factors, (2 * c + 1) * s_.n + i) = im;
-          } else {
-            at(factors, 4 * c * s_.n + 2 * i) = re;
-            at(factors, 4 * c * s_.n + 2 * i + 1) = im;
-            at(factors, (4 * c + 2) * s_.n + 2 * i) = im;
-            at(factors, (4 * c + 2) * s_.n + 2 * i + 1) = -re;
+      std::vector<double> factors(entries(in * combinations));
+      std::vector<double> products(entries(out * combinations));
+      for (std::int64_t c = 0; c < combinations; c += 2) {
+        const double* const from = w.data() + c * a_.numbers();
+        double* const re = factors.data() + c * in;
+        double* const im = re + in;
+        if (!is_transposed) {
+          std::copy_n(from, in, re);
+          times_i(from, in, im);
+          for (std::int64_t i = 0; i < in; ++i) im[i] = -im[i];
+        } else {
+          for (std::int64_t i = 0; i < in; ++i) {
+            re[i] = from[2 * i];
+            im[i] = from[2 * i + 1];
           }
         }
-      multiply_add(1.0, a_.memory(),
-                   MatrixView<const double>{factors.data(), in, 2 * combinations, in},
-                   MatrixView<double>{products.data(), out, 2 * combinations, out},
+      }
+      multiply_add(1.0, a_.memory(), MatrixView<const double>{factors.data(), in, combinations, in},
+                   MatrixView<double>{products.data(), out, combinations, out},
                    is_transposed ? Transpose::no : Transpose::yes);
-      for (std::int64_t c = 0; c < combinations; ++c)
-        for (std::int64_t i = 0; i < s_.n; ++i) {
-          double& re = at(result, 2 * (c * s_.n + i));
-          double& im = at(result, 2 * (c * s_.n + i) + 1);
-          if (is_transposed) {
-            re = at(products, 4 * c * s_.n + 2 * i) + at(products, (4 * c + 2) * s_.n + 2 * i + 1);
-            im = at(products, (4 * c + 2) * s_.n + 2 * i) - at(products, 4 * c * s_.n + 2 * i + 1);
-          } else {
-            re = at(products, 2 * c * s_.n + i);
-            im = at(products, (2 * c + 1) * s_.n + i);
-          }
+      for (std::int64_t c = 0; c < combinations; c += 2) {
+        const double* const re = products.data() + c * out;
+        const double* const im = re + out;
+        double* to = result.data() + c * a_.numbers();
+        for (std::int64_t i = 0; i < s_.n; ++i, to += 2) {
+          to[0] = is_transposed ? re[2 * i] + im[2 * i + 1] : re[i];
+          to[1] = is_transposed ? im[2 * i] - re[2 * i + 1] : im[i];
         }
+      }
+      turn_each_second(result);
     }
     return result;
   }
 
   const PlainSystem<T>& s_;
   MatrixView<T> x_;
+  Sizes of_b_;
   PlainMatrix<T> a_;
   PlainLu<T, Low> lu_;
   double tolerance_;
@@ -328,8 +343,7 @@ bool solve_plain(const PlainSystem<T>& system, T* x, int threads) {
   using Low = std::conditional_t<field_of<T> == Field::real, float, std::complex<float>>;
   if (system.n >= first_low<T> && system.count <= Device::few_vectors)
     return QuickSolve<T, Low>(system, x, threads).run();
-  return system.n <= small_limit(shared_lapack(threads) != nullptr) &&
-         QuickSolve<T, T>(system, x, threads).run();
+  return QuickSolve<T, T>(system, x, threads).run();
 }
 
 }  // namespace

@@ -95,10 +95,10 @@ void ScaledMatrix::round_to(AnyMatrix elements, std::int64_t i0, std::int64_t j0
   const Buffer rows = on_device(device_, *queue, scales.rows);
   const Buffer columns = on_device(device_, *queue, of_columns(a_.field(), scales.columns));
   const bool narrow = bytes_of(to.precision) == 2;
-  const std::int64_t strip = narrow ? std::min(to.columns, narrow_strip) : to.columns;
-  const Buffer wide = device_.allocate(WidePart::bytes(to.precision, to.rows, strip));
-  for (std::int64_t j = 0; j < to.columns; j += strip) {
-    const std::int64_t count = std::min(strip, to.columns - j);
+  const std::int64_t width = narrow ? std::min(to.columns, narrow_strip) : to.columns;
+  const Buffer wide = device_.allocate(WidePart::bytes(to.precision, to.rows, width));
+  for (std::int64_t j = 0; j < to.columns; j += width) {
+    const std::int64_t count = std::min(width, to.columns - j);
     const AnyMatrix part = to.block(0, j, to.rows, count);
     const AnyMatrix rounded =
         narrow ? AnyMatrix(Precision::fp32, wide.data(), to.rows, count, to.rows) : part;

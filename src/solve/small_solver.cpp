@@ -35,7 +35,7 @@ std::int64_t one_thread_limit(Field field, Precision precision, int threads) {
   const bool real = field == Field::real;
   if (threads > 2) return 256;
   if (precision == Precision::fp32) return real ? 1000 : 500;
-  return real ? small_limit() : 256;
+  return real ? small_limit() : 320;
 }
 
 /// The grid of the calling thread's process alone. It is made once for each thread, since making
