@@ -74,8 +74,8 @@ struct Kept {
   std::vector<T> x;
 };
 
-/// A system whose solution is known: whole numbers, with a diagonal that keeps A from being
-/// singular, and makes its condition number about `n` / `shift`.
+/// A system whose solution is known: whole numbers, with a permutation times `shift` that keeps A
+/// from being singular, makes its condition number about `n` / `shift`, and exchanges rows.
 template <class T>
 struct Known {
   Known(std::int64_t n, std::int64_t count, double shift) {
@@ -86,7 +86,7 @@ struct Known {
     b.assign(x.size(), T{});
     for (T& value : a) value = few_bits<T>(bits);
     for (T& value : x) value = few_bits<T>(bits);
-    for (std::int64_t i = 0; i < n; ++i) a[size(i + i * n)] += shift;
+    for (std::int64_t i = 0; i < n; ++i) a[size((i + n / 3) % n + i * n)] += shift;
     for (std::int64_t k = 0; k < count; ++k)
       for (std::int64_t j = 0; j < n; ++j)
         for (std::int64_t i = 0; i < n; ++i)
