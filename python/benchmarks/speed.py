@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """lupine.solve beside numpy.linalg.solve and scipy.linalg.solve, in turns, everything default.
 
-    python speed.py [-n LIST] [--rhs LIST] [--orders C,F] [--seconds S] [--json FILE]
+    python speed.py [-n LIST] [--rhs LIST] [--orders C,F] [--types real,complex]
+                    [--matrices gaussian,shifted] [--pauses LIST] [--seconds S] [--json FILE]
 
 Each case runs in a process of its own: A and b are in memory, one untimed call of each solver comes
-first, then all take turns. The best time of each counts. SciPy gets an A that it need not check.
-The memory is the growth of the process's peak in one call of lupine.solve, beyond A, b and x.
+first, then all take turns, with a pause before each call: the threads of NumPy's OpenBLAS spin for
+0.1 s after a call. The best time and the median of each are shown. SciPy gets an A that it need not
+check. The memory is the growth of the process's peak in one call of lupine.solve, beyond A, b, x.
 """
 
 import argparse
+import itertools
 import json
+import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -22,14 +27,29 @@ def peak() -> int:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
-def measure(n: int, count: int, order: str, seconds: float) -> dict:
+def system(n: int, count: int, order: str, kind: str, matrix: str) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n)
+    shape = (n,) if count == 1 else (n, count)
+
+    def normal(size: tuple[int, ...]) -> np.ndarray:
+        return rng.standard_normal(size) + (
+            1j * rng.standard_normal(size) if kind == "complex" else 0
+        )
+
+    a = normal((n, n))
+    if matrix == "shifted":
+        a += 2 * np.sqrt(a[0, 0].itemsize / 8 * n) * np.eye(n)
+    return np.array(a, order=order), normal(shape)
+
+
+def measure(
+    n: int, count: int, order: str, kind: str, matrix: str, pause: float, seconds: float
+) -> dict:
     import scipy.linalg
 
     import lupine
 
-    rng = np.random.default_rng(n)
-    a = np.array(rng.standard_normal((n, n)), order=order)
-    b = rng.standard_normal(n if count == 1 else (n, count))
+    a, b = system(n, count, order, kind, matrix)
     x, info = lupine.solve(a, b, return_info=True)
     with open("/proc/self/clear_refs", "w", encoding="ascii") as clear:
         clear.write("5")
@@ -41,7 +61,7 @@ def measure(n: int, count: int, order: str, seconds: float) -> dict:
         "numpy": lambda: np.linalg.solve(a, b),
         "scipy": lambda: scipy.linalg.solve(a, b, check_finite=False),
     }
-    best = dict.fromkeys(solvers, float("inf"))
+    times: dict[str, list[float]] = {name: [] for name in solvers}
     errors = {}
     norm = np.abs(a).sum(axis=1).max()
     for name, solve in solvers.items():
@@ -52,18 +72,25 @@ def measure(n: int, count: int, order: str, seconds: float) -> dict:
     turns = 0
     while turns < 3 or time.perf_counter() < end:
         for name, solve in solvers.items():
-            time.sleep(0.25)  # threads of NumPy's OpenBLAS spin for 0.1 s after a call
+            time.sleep(pause)
             begin = time.perf_counter()
             solve()
-            best[name] = min(best[name], time.perf_counter() - begin)
+            times[name].append(time.perf_counter() - begin)
         turns += 1
+    best = {name: min(taken) for name, taken in times.items()}
+    medians = {name: statistics.median(taken) for name, taken in times.items()}
     return {
         "n": n,
         "right_hand_sides": count,
         "order": order,
+        "type": kind,
+        "matrix": matrix,
+        "pause": pause,
         "turns": turns,
         "seconds": best,
+        "median_seconds": medians,
         "numpy_over_lupine": best["numpy"] / best["lupine"],
+        "median_numpy_over_lupine": medians["numpy"] / medians["lupine"],
         "scipy_over_lupine": best["scipy"] / best["lupine"],
         "backward_errors": errors,
         "bytes_over_n2": memory,
@@ -77,37 +104,50 @@ def measure(n: int, count: int, order: str, seconds: float) -> dict:
 
 
 def main() -> None:
-    def numbers(text: str) -> list[int]:
-        return [int(part) for part in text.split(",")]
+    def some(kind: type) -> Callable[[str], list]:
+        return lambda text: [kind(part) for part in text.split(",")]
 
     parser = argparse.ArgumentParser()
-    parser.add_argument("-n", type=numbers, default=[500, 1000, 2000, 4000, 8000])
-    parser.add_argument("--rhs", type=numbers, default=[1, 300])
-    parser.add_argument("--orders", type=lambda text: text.split(","), default=["C", "F"])
+    parser.add_argument("-n", type=some(int), default=[500, 1000, 2000, 4000, 8000])
+    parser.add_argument("--rhs", type=some(int), default=[1, 300])
+    parser.add_argument("--orders", type=some(str), default=["C", "F"])
+    parser.add_argument("--types", type=some(str), default=["real"])
+    parser.add_argument("--matrices", type=some(str), default=["gaussian"])
+    parser.add_argument("--pauses", type=some(float), default=[0.25])
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--json")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    cases = list(
+        itertools.product(
+            given.n, given.rhs, given.orders, given.types, given.matrices, given.pauses
+        )
+    )
     if given.one:
-        print(json.dumps(measure(given.n[0], given.rhs[0], given.orders[0], given.seconds)))
+        print(json.dumps(measure(*cases[0], given.seconds)))
         return
-    print("    n  rhs order   lupine    numpy    scipy  numpy/lupine  bytes/n^2  steps")
+    print(
+        "    n  rhs order    type   matrix pause    lupine     numpy     scipy"
+        "  numpy/lupine  median  bytes/n^2  steps"
+    )
     results = []
-    for n in given.n:
-        for count in given.rhs:
-            for order in given.orders:
-                words = [sys.executable, __file__, "--one", "-n", str(n), "--rhs", str(count)]
-                words += ["--orders", order, "--seconds", str(given.seconds)]
-                out = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-                r = json.loads(out.splitlines()[-1])
-                results.append(r)
-                s = r["seconds"]
-                print(
-                    f"{n:5} {count:4} {order:>5} {s['lupine']:8.4f} {s['numpy']:8.4f} "
-                    f"{s['scipy']:8.4f} {r['numpy_over_lupine']:13.2f} {r['bytes_over_n2']:10.2f}"
-                    f"  {' '.join(r['steps'])}",
-                    flush=True,
-                )
+    names = ("-n", "--rhs", "--orders", "--types", "--matrices", "--pauses")
+    for case in cases:
+        words = [f"{name}={value}" for name, value in zip(names, case, strict=True)]
+        words += ["--one", f"--seconds={given.seconds}"]
+        command = [sys.executable, __file__, *(word.replace("-n=", "-n") for word in words)]
+        out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        r = json.loads(out.splitlines()[-1])
+        results.append(r)
+        s = r["seconds"]
+        print(
+            f"{r['n']:5} {r['right_hand_sides']:4} {r['order']:>5} {r['type']:>7} "
+            f"{r['matrix']:>8} {r['pause']:5.2f} {s['lupine']:9.6f} {s['numpy']:9.6f} "
+            f"{s['scipy']:9.6f} {r['numpy_over_lupine']:13.2f} "
+            f"{r['median_numpy_over_lupine']:7.2f} {r['bytes_over_n2']:10.2f}"
+            f"  {' '.join(r['steps'])}",
+            flush=True,
+        )
     if given.json:
         import lupine
 
