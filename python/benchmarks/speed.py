@@ -7,8 +7,9 @@
 Each case runs in a process of its own: A and b are in memory, one untimed call of each solver comes
 first, then all take turns, with a pause before each call: the threads of NumPy's OpenBLAS spin for
 0.1 s after a call, and those of SciPy's too. Where the pause is shorter, SciPy is left out: its
-threads would stand in the way of the call after it. The best time and the median of each are shown. SciPy gets an A that it need not
-check. The memory is the growth of the process's peak in one call of lupine.solve, beyond A, b, x.
+threads would stand in the way of the call after it. The best time and the median of each are shown.
+SciPy gets an A that it need not check. The memory is the growth of the process's peak in one call
+of lupine.solve, beyond A, b and x.
 """
 
 import argparse
