@@ -6,17 +6,28 @@
 #include <cmath>
 
 #include "core/scalar.hpp"
+#include "device/device.hpp"
 
 namespace lupine {
 
 namespace {
 
 constexpr double most_of_next = 0.6;   // a step may take this part of the next one's time
+constexpr double most_sampled = 0.95;  // one of 16 bits, where a sample says that it will solve
+constexpr double sure_below = 16;      // a step fails with a probability of kappa u over this
 constexpr double panel_share = 0.25;   // a panel's rate, as a part of the product's
 constexpr double most_condition = 50;  // times the unit roundoff
-constexpr double least_growth = 16;    // of the roundings of an LU
 constexpr double fp64_bits = 53;
+constexpr double pass_ratio = 20;  // of the rates of a product of matrices and of one with a vector
 constexpr double more_accurate = 4;  // ratio of unit roundoffs that makes a step worth trying
+
+// How much the roundings of an LU grow in its inverse: by a least, and by a part of the condition
+// number. Those of 16 bits, which only the operands of products have, average out.
+double growth(Precision precision, double condition) {
+  const bool low = bytes_of(precision) == 2;
+  const double least = low ? 2 : 16;
+  return std::max(least, std::isnan(condition) ? 0 : condition / (low ? 256 : 16));
+}
 
 }  // namespace
 
@@ -37,9 +48,11 @@ std::vector<Attempt> worthwhile_attempts(const LuPlan& lu, const Rates& rates, P
   const Precision low = rates.among(of_16_bits).fastest();
   const Precision middle = rates.among(between).fastest();
   std::vector<Attempt> steps{step(Precision::fp64)};
-  for (const Precision p : {middle, low})
-    if (const Attempt cheaper = step(p); cheaper.seconds <= most_of_next * steps.front().seconds)
+  for (const Precision p : {middle, low}) {
+    const double most = p == low ? most_sampled : most_of_next;
+    if (const Attempt cheaper = step(p); cheaper.seconds <= most * steps.front().seconds)
       steps.insert(steps.begin(), cheaper);
+  }
   if (first == Precision::automatic) return steps;
   std::erase_if(steps, [&](const Attempt& s) {
     return more_accurate * unit_roundoff(s.precision) >= unit_roundoff(first);
@@ -53,12 +66,13 @@ double refine_seconds(const LuPlan& lu, Precision precision, const Rates& rates,
   const auto n = static_cast<double>(lu.n);
   const double each =
       static_cast<double>(lu.parts() * lu.parts()) * 2 * n * n * static_cast<double>(count);
-  if (precision == Precision::fp64) return each / rates.of(Precision::fp64);
-  const double growth =
-      std::max(least_growth, std::isnan(condition) ? 0 : condition / least_growth);
-  const double bits = -std::log2(unit_roundoff(precision) * growth);
+  const double fp64 = each / rates.of(Precision::fp64);
+  const bool few = count <= Device::few_vectors;
+  const double pass = fp64 / static_cast<double>(count) * pass_ratio;
+  if (precision == Precision::fp64) return few ? pass : fp64;
+  const double bits = -std::log2(unit_roundoff(precision) * growth(precision, condition));
   const double corrections = bits > 1 ? std::ceil(fp64_bits / bits) : fp64_bits;
-  return corrections * each * (1 / rates.of(Precision::fp32) + 1 / rates.of(Precision::fp64));
+  return corrections * (few ? 1.5 * pass : each / rates.of(Precision::fp32) + fp64);
 }
 
 std::vector<Attempt> attempts_worth_making(std::vector<Attempt> steps, const LuPlan& lu,
@@ -67,7 +81,13 @@ std::vector<Attempt> attempts_worth_making(std::vector<Attempt> steps, const LuP
   const auto seconds = [&](const Attempt& step) {
     return step.seconds + refine_seconds(lu, step.precision, rates, count, condition);
   };
-  while (steps.size() > 1 && seconds(steps[0]) > seconds(steps[1])) steps.erase(steps.begin());
+  const auto pays = [&](const Attempt& step, const Attempt& next) {
+    if (count > Device::few_vectors) return seconds(step) <= seconds(next);
+    if (step.seconds <= most_of_next * next.seconds) return true;
+    const double risk = std::min(condition * unit_roundoff(step.precision) / sure_below, 1.);
+    return seconds(step) + risk * seconds(next) < seconds(next);  // false where nothing is known
+  };
+  while (steps.size() > 1 && !pays(steps[0], steps[1])) steps.erase(steps.begin());
   return steps;
 }
 

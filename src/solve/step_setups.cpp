@@ -81,8 +81,7 @@ void SteppedSolver::judge_by_sample() {
   if (options_.first != Precision::automatic) return;
   while (plan_.size() > 1 && is_hopeless(plan_.front().precision, sampled_))
     plan_.erase(plan_.begin());
-  if (expected_ > Device::few_vectors)
-    plan_ = attempts_worth_making(std::move(plan_), draft(), rates_, expected_, sampled_);
+  plan_ = attempts_worth_making(std::move(plan_), draft(), rates_, expected_, sampled_);
   // Ranks may remember rates of different dates.
   reason_ = text_of_rank_0(all(), rates_.text(plan_.front().precision));
   if (!std::isnan(sampled_))
