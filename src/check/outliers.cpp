@@ -36,8 +36,9 @@ double shortfall(double number, double usual, Better better) {
 }
 
 bool is_outlier(double number, const Spread& usual, Better better, const OutlierLimits& limits) {
-  return shortfall(number, usual.median, better) > limits.part &&
-         std::abs(number - usual.median) > limits.deviations * usual.deviation;
+  const double times = better == Better::higher ? usual.median / number : number / usual.median;
+  const bool beyond = std::abs(number - usual.median) > limits.deviations * usual.deviation;
+  return times > limits.times || (shortfall(number, usual.median, better) > limits.part && beyond);
 }
 
 int pairing_rounds(int size) {

@@ -22,18 +22,20 @@ struct Spread {
 /// Numbers that are not finite are left out; nothing where none is left.
 std::optional<Spread> spread_of(std::span<const double> numbers);
 
-/// What counts as worse than usual: more than both of these. Deviations are medians, and not
-/// standard deviations, since one bad node among few would hide itself in those.
+/// What counts as worse than usual: more than the first two of these, or the third. Deviations are
+/// medians, and not standard deviations, since one bad node among few would hide itself in those;
+/// among four that share cores it can hide itself in the median deviation, too.
 struct OutlierLimits {
   double part = 0.02;     ///< of the usual number
   double deviations = 6;  ///< of Spread::deviation
+  double times = 4;       ///< so many times worse than usual, whatever the deviation
 };
 
 /// By which part of the usual number this one is worse: below it where higher is better, above it
 /// where lower is; negative where it is better.
 double shortfall(double number, double usual, Better better);
 
-/// Whether the number is worse than usual beyond the limits; false if it is not finite.
+/// Whether the number is worse than usual beyond the limits; false if it is NaN.
 bool is_outlier(double number, const Spread& usual, Better better, const OutlierLimits& limits);
 
 /// Rounds of neighbours' pairs on a ring of `size` places: in each round, a place has one neighbour

@@ -85,10 +85,11 @@ std::string check_report(const CheckSummary& summary, const std::vector<std::str
                         summary.baseline, summary.nodes_added);
   std::set<std::size_t> out;
   for (const Finding& finding : summary.findings) out.insert(finding.place);
-  text += "\n" + line("RESULT", fmt::format("{} of {} places out of line; limits: {:g} %, and {:g} "
-                                            "times the median deviation",
-                                            out.size(), check.places.size(),
-                                            100 * summary.limits.part, summary.limits.deviations));
+  text +=
+      "\n" + line("RESULT", fmt::format("{} of {} places out of line; limits: {:g} %, and {:g} "
+                                        "times the median deviation; or {:g} times worse",
+                                        out.size(), check.places.size(), 100 * summary.limits.part,
+                                        summary.limits.deviations, summary.limits.times));
   return text;
 }
 
@@ -103,6 +104,7 @@ ordered_json json_of_check(const CheckSummary& summary, std::time_t begin,
   document["seconds"] = check.seconds;
   document["limit_percent"] = 100 * summary.limits.part;
   document["limit_deviations"] = summary.limits.deviations;
+  document["limit_times"] = summary.limits.times;
   ordered_json& places = document["places"] = ordered_json::array();
   for (const CheckedPlace& place : check.places)
     places.push_back({{"rank", place.rank}, {"host", place.host}, {"device", place.device}});

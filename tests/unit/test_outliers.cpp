@@ -25,6 +25,16 @@ TEST_CASE("spread: median and median deviation, without what is not finite", "[c
   CHECK(even.deviation == 1);  // of 1.5, 0.5, 7.5, 0.5
 }
 
+TEST_CASE("a number far worse than usual is an outlier, however the numbers spread", "[check]") {
+  const Spread wide{318, 67};  // of four ranks on two cores
+  CHECK(is_outlier(32, wide, Better::higher, {}));
+  CHECK(is_outlier(0, wide, Better::higher, {}));
+  CHECK(!is_outlier(100, wide, Better::higher, {}));
+  CHECK(is_outlier(1300, wide, Better::lower, {.deviations = 30}));
+  CHECK(!is_outlier(1300, wide, Better::higher, {}));
+  CHECK(!is_outlier(NAN, wide, Better::higher, {}));
+}
+
 TEST_CASE("an outlier is beyond both limits, on the bad side", "[check]") {
   const Spread usual{100, 1};
   const OutlierLimits limits{.part = 0.02, .deviations = 6};
