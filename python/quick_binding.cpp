@@ -3,13 +3,24 @@
 #include <complex>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 
 #include "binding.hpp"
+#include "core/clock.hpp"
+#include "core/interrupt.hpp"
 #include "solve/quick_solve.hpp"
 
 namespace lupine::python {
 
 namespace {
+
+/// Whether a system takes half a second and more, and so is to be interrupted.
+template <class T>
+bool is_long(const PlainSystem<T>& system) {
+  const auto n = static_cast<double>(system.n);
+  const double each = std::is_same_v<T, double> ? 2 : 8;  // operations
+  return each * n * n * (n / 3 + static_cast<double>(system.count)) > 2e10;
+}
 
 /// An array by Python's buffer protocol: DLPack takes longer than a small system.
 class Buffer {
@@ -56,8 +67,19 @@ bool solved(const Buffer& a, const Buffer& b, const Buffer& x, std::int64_t lda,
   const PlainSystem<T> system{n,           a.data<const T>(),          lda,
                               order,       b.data<const T>(),          is_vector ? 1 : b.size(1),
                               b.stride(0), is_vector ? n : b.stride(1)};
-  const nb::gil_scoped_release release;
-  return quick_solve(system, x.data<T>(), threads_alone());
+  if (!is_long(system)) {
+    const nb::gil_scoped_release release;
+    return quick_solve(system, x.data<T>(), threads_alone());
+  }
+  Call call{nb::none()};
+  return call.run([&] {
+    const SteadyClock clock;
+    Interrupt interrupt(call.interrupt(), clock);
+    interrupt.begin();
+    const bool is_solved = quick_solve(system, x.data<T>(), threads_alone(), &interrupt);
+    if (interrupt.ended()) throw Interrupted("ended early");
+    return is_solved;
+  });
 }
 
 /// X <- A^-1 B by quick_solve(). False, with anything in X, where there is more to say, and for
@@ -73,7 +95,8 @@ bool quickly_solved(nb::handle given_a, nb::handle given_b, nb::handle given_x) 
   const std::int64_t n = a.size(0);
   const bool by_rows = a.stride(1) == 1 && a.stride(0) >= n;
   const bool by_columns = a.stride(0) == 1 && a.stride(1) >= n;
-  if (!(by_rows || by_columns) || n > quick_limit()) return false;
+  const std::int64_t count = b.dimensions() == 1 ? 1 : b.size(1);
+  if (!(by_rows || by_columns) || n > quick_limit(count)) return false;
   const Buffer x(given_x, PyBUF_STRIDES | PyBUF_WRITABLE);
   if (!x.is_usable()) return false;
   const StorageOrder order = by_rows ? StorageOrder::row_major : StorageOrder::column_major;

@@ -213,10 +213,12 @@ void bind_solve(nb::module_& module) {
       });
   module.attr("small_limit") = small_limit();  // up to which a system is solved on the CPU
   module.def(
-      "share_lapack", [](const std::array<std::uintptr_t, 4>& getrf,
-                         const std::array<std::uintptr_t, 4>& getrs, std::uintptr_t threads) {
+      "share_lapack",
+      [](const std::array<std::uintptr_t, 4>& gemm, const std::array<std::uintptr_t, 4>& getrf,
+         const std::array<std::uintptr_t, 4>& getrs, std::uintptr_t threads) {
         LapackRoutines routines{.threads = reinterpret_cast<int (*)()>(threads)};
         const auto at = [](std::uintptr_t address) { return reinterpret_cast<void*>(address); };
+        std::ranges::transform(gemm, routines.gemm.begin(), at);
         std::ranges::transform(getrf, routines.getrf.begin(), at);
         std::ranges::transform(getrs, routines.getrs.begin(), at);
         share_lapack(routines);

@@ -76,11 +76,11 @@ def require_space() -> None:
         ) from None
 
 
-def numpy_lapack() -> tuple[list[int], list[int], int] | None:
-    """The addresses of getrf and of getrs for the letters s, d, c and z, and of the function that
-    tells the number of threads, of the OpenBLAS with threads of its own and integers of 64 bits
-    that NumPy's wheels hold. None where NumPy has another library, and where the address space is
-    limited: at its first call, this OpenBLAS ends a process that has no room for its buffers."""
+def numpy_lapack() -> tuple[list[int], list[int], list[int], int] | None:
+    """The addresses of gemm, getrf and getrs for the letters s, d, c and z, and of the function
+    that tells the number of threads, of the OpenBLAS with threads of its own and integers of 64
+    bits that NumPy's wheels hold. None where NumPy has another library, and where the address space
+    is limited: at its first call, this OpenBLAS ends a process that has no room for its buffers."""
     if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
         return None
     import ctypes
@@ -97,8 +97,10 @@ def numpy_lapack() -> tuple[list[int], list[int], int] | None:
         try:
             if library[f"{prefix}openblas_get_parallel64_"]() != 1:
                 continue
-            getrf, getrs = ([address(f"{t}{r}_") for t in "sdcz"] for r in ("getrf", "getrs"))
-            return getrf, getrs, address("openblas_get_num_threads")
+            gemm, getrf, getrs = (
+                [address(f"{t}{r}_") for t in "sdcz"] for r in ("gemm", "getrf", "getrs")
+            )
+            return gemm, getrf, getrs, address("openblas_get_num_threads")
         except AttributeError:
             continue
     return None

@@ -212,6 +212,17 @@ def test_ctrl_c_ends_a_long_solve(precision, ctrl_c):
     np.testing.assert_allclose(a[:900, :900] @ lupine.solve(a[:900, :900], b), b, atol=1e-6)
 
 
+def test_ctrl_c_ends_a_solve_for_many_right_hand_sides(ctrl_c):
+    n = 7500
+    a = np.random.default_rng(1).random((n, n), dtype=np.float32).astype(np.float64)
+    b = np.ones((n, 300))
+    ctrl_c()
+    begin = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        lupine.solve(a, b)
+    assert time.perf_counter() - begin < 2.5, "a solve takes longer"
+
+
 def test_ctrl_c_ends_a_benchmark(ctrl_c):
     ctrl_c()
     with pytest.raises(KeyboardInterrupt):

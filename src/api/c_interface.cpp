@@ -266,7 +266,7 @@ int gesvx(std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda, T* b,
     if (n == 0 || nrhs == 0) return 0;
     start_mpi();
     const bool plain = options == nullptr && result == nullptr;
-    if (plain && n <= quick_limit() && quickly_solved(n, nrhs, a, lda, b, ldb)) return 0;
+    if (plain && n <= quick_limit(nrhs) && quickly_solved(n, nrhs, a, lda, b, ldb)) return 0;
     const auto solve = [&] {
       return lupine::solve(MPI_COMM_SELF, matrix_of(n, a, lda), sides_of(nrhs, b, ldb),
                            options_alone(options));

@@ -37,10 +37,22 @@ Getrs<std::complex<double>> zgetrs_;
 namespace lupine {
 
 namespace {
+
 LapackRoutines& shared_routines() {
   static LapackRoutines routines;
   return routines;
 }
+
+const LapackRoutines*& of_products() {
+  thread_local const LapackRoutines* routines = nullptr;
+  return routines;
+}
+
+// The place of a type in LapackRoutines.
+template <class T>
+constexpr std::size_t place = (field_of<T> == Field::complex ? 2 : 0) +
+                              (sizeof(T) / static_cast<std::size_t>(parts_of(field_of<T>)) / 8);
+
 }  // namespace
 
 void share_lapack(const LapackRoutines& routines) {
@@ -51,6 +63,40 @@ const LapackRoutines* shared_lapack(int threads) {
   const LapackRoutines& routines = shared_routines();
   return routines.threads != nullptr && routines.threads() == threads ? &routines : nullptr;
 }
+
+SharedProducts::SharedProducts(const LapackRoutines* routines)
+    : before_(std::exchange(of_products(), routines)) {}
+SharedProducts::~SharedProducts() {
+  of_products() = before_;
+}
+
+template <class T>
+bool add_shared_product(T alpha, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c,
+                        Transpose transpose) {
+  const LapackRoutines* const shared = of_products();
+  if (shared == nullptr) return false;
+  using Integer = std::int64_t;
+  using Gemm = void (*)(const char*, const char*, const Integer*, const Integer*, const Integer*,
+                        const T*, const T*, const Integer*, const T*, const Integer*, const T*, T*,
+                        const Integer*, std::size_t, std::size_t);
+  const char form = transpose == Transpose::yes ? 'T' : 'N';
+  const char plain = 'N';
+  const T one = 1;
+  reinterpret_cast<Gemm>(shared->gemm[place<T>])(&form, &plain, &c.rows, &c.columns, &b.rows,
+                                                 &alpha, a.data, &a.ld, b.data, &b.ld, &one, c.data,
+                                                 &c.ld, std::size_t{1}, std::size_t{1});
+  return true;
+}
+template bool add_shared_product(float, MatrixView<const float>, MatrixView<const float>,
+                                 MatrixView<float>, Transpose);
+template bool add_shared_product(double, MatrixView<const double>, MatrixView<const double>,
+                                 MatrixView<double>, Transpose);
+template bool add_shared_product(std::complex<float>, MatrixView<const std::complex<float>>,
+                                 MatrixView<const std::complex<float>>,
+                                 MatrixView<std::complex<float>>, Transpose);
+template bool add_shared_product(std::complex<double>, MatrixView<const std::complex<double>>,
+                                 MatrixView<const std::complex<double>>,
+                                 MatrixView<std::complex<double>>, Transpose);
 
 #ifdef LUPINE_WITH_LAPACK
 
@@ -81,11 +127,6 @@ struct Linked<std::complex<double>> {
   static constexpr BlasRoutine getrs{"zgetrs_", zgetrs_};
   static constexpr BlasRoutine trsv{"cblas_ztrsv", cblas_ztrsv};
 };
-
-// The place of a type in LapackRoutines.
-template <class T>
-constexpr std::size_t place = (field_of<T> == Field::complex ? 2 : 0) +
-                              (sizeof(T) / static_cast<std::size_t>(parts_of(field_of<T>)) / 8);
 
 // The shared routines, with integers of 64 bits.
 template <class T>

@@ -21,6 +21,7 @@ namespace lupine {
 /// takes twice as long as it would alone; the threads that spin are there at once.
 struct LapackRoutines {
   /// Of float, double, std::complex<float> and std::complex<double>.
+  std::array<void*, 4> gemm{};
   std::array<void*, 4> getrf{};
   std::array<void*, 4> getrs{};
   int (*threads)() = nullptr;  ///< how many it uses
@@ -29,6 +30,24 @@ struct LapackRoutines {
 void share_lapack(const LapackRoutines& routines);
 /// The routines that the program has shared, if they use so many threads; null otherwise.
 const LapackRoutines* shared_lapack(int threads);
+/// While it lives, products of matrices (device/cpu/dense.hpp) that the calling thread asks for are
+/// computed by these routines; null: by the linked library.
+class SharedProducts {
+ public:
+  explicit SharedProducts(const LapackRoutines* routines);
+  ~SharedProducts();
+  SharedProducts(const SharedProducts&) = delete;
+  SharedProducts& operator=(const SharedProducts&) = delete;
+
+ private:
+  const LapackRoutines* before_;
+};
+/// C <- C + alpha A B, or C + alpha A^T B, by the routines of the calling thread's SharedProducts.
+/// False, with nothing done, where it has none.
+/// @param T float, double, or std::complex of one of them @pre c is not empty
+template <class T>
+bool add_shared_product(T alpha, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c,
+                        Transpose transpose);
 /// a <- L\U of P A = L U with partial pivoting (getrf).
 /// @param pivots the rows that were exchanged, as dgetrf numbers them
 /// @param shared whose routine is called; null: that of the linked library

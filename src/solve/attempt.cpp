@@ -19,6 +19,7 @@ constexpr double panel_share = 0.25;   // a panel's rate, as a part of the produ
 constexpr double most_condition = 50;  // times the unit roundoff
 constexpr double fp64_bits = 53;
 constexpr double pass_ratio = 20;  // of the rates of a product of matrices and of one with a vector
+constexpr double of_vectors = 0.45;  // of a product's rate, by solves and residuals of many vectors
 constexpr double more_accurate = 4;  // ratio of unit roundoffs that makes a step worth trying
 
 // How much the roundings of an LU grow in its inverse: by a least, and by a part of the condition
@@ -69,10 +70,10 @@ double refine_seconds(const LuPlan& lu, Precision precision, const Rates& rates,
   const double fp64 = each / rates.of(Precision::fp64);
   const bool few = count <= Device::few_vectors;
   const double pass = fp64 / static_cast<double>(count) * pass_ratio;
-  if (precision == Precision::fp64) return few ? pass : fp64;
+  if (precision == Precision::fp64) return few ? pass : fp64 / of_vectors;
   const double bits = -std::log2(unit_roundoff(precision) * growth(precision, condition));
   const double corrections = bits > 1 ? std::ceil(fp64_bits / bits) : fp64_bits;
-  return corrections * (few ? 1.5 * pass : each / rates.of(Precision::fp32) + fp64);
+  return corrections * (few ? 1.5 * pass : (each / rates.of(Precision::fp32) + fp64) / of_vectors);
 }
 
 std::vector<Attempt> attempts_worth_making(std::vector<Attempt> steps, const LuPlan& lu,

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/interrupt.hpp"
 #include "host/lapack_lu.hpp"
 #include "host/thread_scope.hpp"
 #include "solve/plain_matrix.hpp"
@@ -40,11 +41,13 @@ class PlainLu {
 
   /// False for an Inf or NaN, numbers near the ends of FP64's range, sizes of rows or columns that
   /// are not alike, and a pivot of zero.
-  bool factor(const PlainMatrix<T>& a) {
+  /// False, too, once `interrupt`, where it is not null, has ended.
+  bool factor(const PlainMatrix<T>& a, Interrupt* interrupt) {
     const ThreadScope threads(resources_.threads);
     transpose_ = a.transpose();
     if (!take(a.memory())) return false;
-    return resources_.factor(lu_, pivots_) < 0;
+    const bool regular = resources_.factor(lu_, pivots_, interrupt) < 0;
+    return regular && (interrupt == nullptr || !interrupt->ended());
   }
 
   /// V <- A^-1 V.

@@ -13,15 +13,18 @@
 #include <vector>
 
 #include "core/expects.hpp"
+#include "core/interrupt.hpp"
 #include "core/numbers.hpp"
 #include "core/random.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/expansion.hpp"
 #include "device/device.hpp"
 #include "host/lapack.hpp"
+#include "host/lapack_lu.hpp"
 #include "host/thread_scope.hpp"
 #include "refine/refinement.hpp"
 #include "refine/residual_sketch.hpp"
+#include "setup/memory.hpp"
 #include "solve/plain_lu.hpp"
 #include "solve/plain_matrix.hpp"
 #include "solve/small_solver.hpp"
@@ -40,8 +43,10 @@ class QuickSolve {
   static constexpr int most_corrections = 8;  // of an x
 
  public:
-  QuickSolve(const PlainSystem<T>& system, T* x, int threads)
+  QuickSolve(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt)
       : s_(system),
+        interrupt_(interrupt),
+        shared_(shared_lapack(threads)),
         x_{x, system.n, system.count, system.n},
         a_(system),
         lu_(system.n, threads),
@@ -49,7 +54,7 @@ class QuickSolve {
 
   bool run() {
     const ThreadScope one(1);  // but for L and U
-    if (!lu_.factor(a_) || !take_sides()) return false;
+    if (!lu_.factor(a_, interrupt_) || !take_sides()) return false;
     return s_.count <= Device::few_vectors ? solve_few() : solve_many();
   }
 
@@ -193,14 +198,15 @@ class QuickSolve {
   // (ResidualSketch): W^T (B - A X) = W^T B - (A^T W)^T X. Those of which it is too large are
   // refined, if they are few.
   bool solve_many() {
+    const SharedProducts products(shared_);
     const std::vector<double> w = random_vectors();
     const std::vector<double> a_w = transposed_product(w);
     std::vector<double> of_r(entries(combinations * s_.count));
     const MatrixView<double> found{of_r.data(), combinations, s_.count, combinations};
     multiply_add(1.0, vectors(w), sides(), found, Transpose::yes);
-    lu_.solve(std::span(x_.data, entries(s_.n * s_.count)));
+    if (!solve_sides()) return false;
     multiply_add(-1.0, vectors(a_w), sides(), found, Transpose::yes);
-    const double frobenius = norm_of(a_w) / std::sqrt(static_cast<double>(combinations));
+    const double frobenius = norm_of_combinations(a_w);
     const Sizes of_x = sizes_of_sides();
     double worst = 0;
     std::vector<std::int64_t> rest;
@@ -208,13 +214,13 @@ class QuickSolve {
       const std::size_t i = entries(k);
       if (PlainLu<T, Low>::is_far(of_x.largest[i])) return false;
       const double r = ResidualSketch::certainty *
-                       norm_of({found.column(k), entries(combinations)}) /
-                       std::sqrt(static_cast<double>(combinations));
+                       norm_of_combinations({found.column(k), entries(combinations)});
       if (!(r <= tolerance_ * (frobenius * of_x.norms[i] + of_b_.norms[i])))
         rest.push_back(k);
       else if (of_x.largest[i] != 0)
         worst = std::max(worst, (r + lost() * of_b_.largest[i]) / of_x.largest[i]);
     }
+    if (rest.empty() && probes_show_digits(w, a_w, worst)) return true;
     if (std::ssize(rest) > Device::few_vectors) return false;
     std::vector<T> b;
     for (const std::int64_t k : rest)
@@ -226,6 +232,52 @@ class QuickSolve {
     if (!refine(b, x, worst)) return false;
     for (std::size_t i = 0; i < rest.size(); ++i)
       std::copy_n(x.data() + static_cast<std::ptrdiff_t>(i) * s_.n, s_.n, x_.column(rest[i]));
+    return true;
+  }
+
+  // As refine() decides by probes, whose residuals are estimated here: whether every x has a digit.
+  // False, too, where the norms do not tell, which are larger than those of refine().
+  bool probes_show_digits(const std::vector<double>& w, const std::vector<double>& a_w,
+                          double of_sides) const {
+    std::vector<T> v;
+    add_probes(v);
+    std::vector<T> z = v;
+    lu_.solve(z);
+    const std::int64_t size = a_.numbers();
+    std::vector<double> of_r(entries(combinations * probes));
+    const MatrixView<double> found{of_r.data(), combinations, probes, combinations};
+    const auto columns = [&](const std::vector<T>& of) {
+      return MatrixView<const double>{numbers_of(of.data()), size, probes, size};
+    };
+    multiply_add(1.0, vectors(w), columns(v), found, Transpose::yes);
+    multiply_add(-1.0, vectors(a_w), columns(z), found, Transpose::yes);
+    const double frobenius = norm_of_combinations(a_w);
+    double shown = 0;
+    for (std::int64_t k = 0; k < probes; ++k) {
+      const auto norm = [&](const std::vector<T>& of) {
+        return norm_of({columns(of).column(k), entries(size)});
+      };
+      const double most = largest_number(columns(z).column(k), size);
+      const double r = ResidualSketch::certainty *
+                       norm_of_combinations({found.column(k), entries(combinations)});
+      if (PlainLu<T, Low>::is_far(most) ||
+          !(r + lost() * (frobenius * norm(z) + norm(v)) <= seldom / 2))
+        return false;
+      shown = std::max(shown, most);
+    }
+    const double root = std::sqrt(static_cast<double>(size));
+    return 2 / seldom * root * shown * (of_sides + lost() * root * frobenius) < no_digit;
+  }
+
+  // X <- A^-1 X, as many columns at once as take some tenths of a second.
+  bool solve_sides() {
+    constexpr double operations = 1e11;
+    const auto each = 2. * static_cast<double>(parts * parts * s_.n * s_.n);
+    const auto together = std::max<std::int64_t>(static_cast<std::int64_t>(operations / each), 1);
+    for (std::int64_t k = 0; k < s_.count; k += together) {
+      if (interrupt_ != nullptr && interrupt_->ended()) return false;
+      lu_.solve({x_.column(k), entries(s_.n * std::min(together, s_.count - k))});
+    }
     return true;
   }
 
@@ -245,6 +297,10 @@ class QuickSolve {
       for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += v[i + k] * v[i + k];
     for (; i < v.size(); ++i) sums[0] += v[i] * v[i];
     return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
+  }
+  // The 2-norm (of a matrix Frobenius's) of what has had products with the random vectors.
+  static double norm_of_combinations(std::span<const double> v) {
+    return norm_of(v) / std::sqrt(static_cast<double>(combinations));
   }
   // Of each column of X: the 2-norm and the largest number.
   struct Sizes {
@@ -327,6 +383,8 @@ class QuickSolve {
   }
 
   const PlainSystem<T>& s_;
+  Interrupt* interrupt_;
+  const LapackRoutines* shared_;
   MatrixView<T> x_;
   Sizes of_b_;
   PlainMatrix<T> a_;
@@ -339,30 +397,48 @@ template <class T>
 constexpr std::int64_t first_low = field_of<T> == Field::real ? 200 : 150;
 
 template <class T>
-bool solve_plain(const PlainSystem<T>& system, T* x, int threads) {
+bool solve_plain(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt) {
   using Low = std::conditional_t<field_of<T> == Field::real, float, std::complex<float>>;
   if (system.n >= first_low<T> && system.count <= Device::few_vectors)
-    return QuickSolve<T, Low>(system, x, threads).run();
-  return QuickSolve<T, T>(system, x, threads).run();
+    return QuickSolve<T, Low>(system, x, threads, interrupt).run();
+  return QuickSolve<T, T>(system, x, threads, interrupt).run();
+}
+
+// Whether there is room for the factors. Those of smaller systems are not worth looking.
+template <class T>
+bool fits(const PlainSystem<T>& system) {
+  constexpr std::int64_t looked_from = 2000;
+  constexpr double most = 0.8;  // of what is free
+  if (system.n <= looked_from) return true;
+  const double needed = static_cast<double>(sizeof(T)) * static_cast<double>(system.n * system.n);
+  const std::int64_t free = std::min(node_memory().free, process_memory_left());
+  return needed <= most * static_cast<double>(free);
 }
 
 }  // namespace
 
-std::int64_t quick_limit() {
+std::int64_t quick_limit(std::int64_t count) {
   if (!has_lapack()) return 0;
-  return count_gpus() == 0 ? 2000 : small_limit();
+  if (count_gpus() > 0) return small_limit();
+  // Factors in FP32 pay for more right-hand sides, the larger A is: an LU in FP64 saves them as
+  // many corrections.
+  constexpr std::int64_t always = 2000;
+  constexpr std::int64_t never = 8192;
+  constexpr std::int64_t order_for_each = 64;
+  return count > Device::few_vectors ? std::clamp(order_for_each * count, always, never) : always;
 }
 
 template <class T>
-bool quick_solve(const PlainSystem<T>& system, T* x, int threads) {
+bool quick_solve(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt) {
   LUPINE_EXPECTS(system.n >= 1 && system.count >= 1);
   try {
-    return solve_plain(system, x, threads);
+    return fits(system) && solve_plain(system, x, threads, interrupt);
   } catch (const std::bad_alloc&) {
     return false;  // a Solver says what is missing
   }
 }
-template bool quick_solve(const PlainSystem<double>&, double*, int);
-template bool quick_solve(const PlainSystem<std::complex<double>>&, std::complex<double>*, int);
+template bool quick_solve(const PlainSystem<double>&, double*, int, Interrupt*);
+template bool quick_solve(const PlainSystem<std::complex<double>>&, std::complex<double>*, int,
+                          Interrupt*);
 
 }  // namespace lupine

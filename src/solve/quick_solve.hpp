@@ -8,6 +8,8 @@
 #include <complex>
 #include <cstdint>
 
+#include "core/interrupt.hpp"
+
 namespace lupine {
 
 /// A X = B as a caller has it in host memory. T is double or std::complex<double>. Strides and
@@ -34,12 +36,15 @@ struct PlainSystem {
 /// probabilities: docs/numerics.md. It throws nothing.
 /// @param threads of the calling process, where more than one pays
 /// @param x n x count, column-major; not where A or B is
-/// @pre 1 <= n <= quick_limit(), count >= 1
+/// @param interrupt asked on the way, where it is not null: false, too, once it has ended, several
+/// times a second
+/// @pre 1 <= n <= quick_limit(count), count >= 1
 template <class T>
-bool quick_solve(const PlainSystem<T>& system, T* x, int threads);
+bool quick_solve(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt = nullptr);
 
-/// The largest order for quick_solve(), up to which the setup of a SteppedSolver takes longer. 0
-/// where the BLAS has no LAPACK.
-std::int64_t quick_limit();
+/// The largest order for quick_solve() with `count` right-hand sides: up to it a SteppedSolver
+/// takes longer, for its setup, or for many right-hand sides its corrections. 0 where the BLAS has
+/// no LAPACK.
+std::int64_t quick_limit(std::int64_t count);
 
 }  // namespace lupine

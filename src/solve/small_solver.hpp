@@ -31,16 +31,19 @@ namespace lupine {
 /// @param shared whether LU is by a LAPACK that the program shares (shared_lapack())
 std::int64_t small_limit(bool shared = false);
 
-/// What computes a small system: the program's LAPACK its L and U, where not null, and so many
-/// threads everything else.
+/// What computes a small system.
 struct SmallResources {
-  const LapackRoutines* lapack;
-  int threads;
+  const LapackRoutines* lapack;  ///< the program's, for products of the LU; null: none
+  int threads;                   ///< of everything else
+  bool whole = false;            ///< whether that LAPACK computes the whole LU
 
-  /// a <- L\U, as factor_pivoted().
+  /// As factor_pivoted(). The program's LAPACK does not ask `interrupt`.
   template <class T>
-  std::int64_t factor(MatrixView<T> a, std::span<int> pivots) const {
-    return lapack != nullptr ? factor_by_lapack(a, pivots, lapack) : factor_pivoted(a, pivots);
+  std::int64_t factor(MatrixView<T> a, std::span<int> pivots,
+                      Interrupt* interrupt = nullptr) const {
+    if (whole) return factor_by_lapack(a, pivots, lapack);
+    const SharedProducts products(lapack);
+    return factor_pivoted(a, pivots, interrupt);
   }
 };
 /// @param precision of L and U: FP32 or FP64

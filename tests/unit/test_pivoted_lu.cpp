@@ -13,6 +13,7 @@
 #include "core/numbers.hpp"
 #include "core/scalar.hpp"
 #include "device/cpu/pivoted_lu.hpp"
+#include "host/lapack_lu.hpp"
 #include "host/thread_scope.hpp"
 
 namespace lupine::test::pivoted_lu_tests {
@@ -145,6 +146,54 @@ TEMPLATE_TEST_CASE("factor_pivoted has pivots no smaller than what is below, and
       CHECK(is_accurate);
       CHECK(is_largest);
     }
+}
+
+namespace {
+
+int shared_calls = 0;
+
+/// dgemm with integers of 64 bits, of plain matrices, as a program may share it.
+void shared_dgemm(const char* form, const char*, const std::int64_t* m, const std::int64_t* n,
+                  const std::int64_t* k, const double* alpha, const double* a,
+                  const std::int64_t* lda, const double* b, const std::int64_t* ldb,
+                  const double* beta, double* c, const std::int64_t* ldc) {
+  ++shared_calls;
+  for (std::int64_t j = 0; j < *n; ++j)
+    for (std::int64_t i = 0; i < *m; ++i) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < *k; ++l)
+        sum += (*form == 'N' ? a[i + l * *lda] : a[l + i * *lda]) * b[l + j * *ldb];
+      c[i + j * *ldc] = *alpha * sum + *beta * c[i + j * *ldc];
+    }
+}
+
+}  // namespace
+
+TEST_CASE("products of an LU are those that the program has shared, while that is asked for") {
+  LapackRoutines routines;
+  routines.gemm[1] = reinterpret_cast<void*>(&shared_dgemm);
+  Padded<> a = random_matrix(200);
+  std::vector<long double> plain;
+  for (std::int64_t j = 0; j < 200; ++j)
+    plain.insert(plain.end(), a.view().column(j), a.view().column(j) + 200);
+  std::vector<int> pivots(200);
+  shared_calls = 0;
+  {
+    const SharedProducts products(&routines);
+    {
+      const SharedProducts none(nullptr);
+      Padded<> other = random_matrix(200);
+      CHECK(factor_pivoted(other.view(), pivots) == -1);
+      CHECK(shared_calls == 0);
+    }
+    CHECK(factor_pivoted(a.view(), pivots) == -1);
+  }
+  CHECK(shared_calls > 0);
+  CHECK(pivots == factor_plainly(plain, 200));
+  const int before = shared_calls;
+  Padded<> other = random_matrix(200);
+  CHECK(factor_pivoted(other.view(), pivots) == -1);
+  CHECK(shared_calls == before);
 }
 
 TEST_CASE("factor_pivoted takes the first row of several with the same magnitude") {

@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "core/clock.hpp"
+#include "core/interrupt.hpp"
 #include "core/random.hpp"
 #include "core/scalar.hpp"
+#include "device/device.hpp"
 #include "solve/quick_solve.hpp"
 
 namespace lupine::test::quick_solve_tests {
@@ -212,11 +215,12 @@ TEST_CASE("quick_solve leaves what is nearly singular to a Solver", "[quick]") {
         return symmetric_number(random_bits(0, place)) * (j == other ? 0.25 : 1);
       });
     }
-  // A condition number of which a probe is sure, and by which x may have no digit.
-  check(few, [](std::int64_t i, std::int64_t j) {
-    return wave<double>(i, j == 7 ? 3 : j) +
-           (j == 7 ? 2.5e-11 * std::cos(static_cast<double>(i)) : 0);
-  });
+  // Condition numbers of which a probe is sure, and by which x may have no digit.
+  for (const double little : {2.5e-11, 1.1e-10})
+    check(few, [=](std::int64_t i, std::int64_t j) {
+      return wave<double>(i, j == 7 ? 3 : j) +
+             (j == 7 ? little * std::cos(static_cast<double>(i)) : 0);
+    });
   // Pivots of 1, and condition numbers of 2^59 and more.
   check(60, [](std::int64_t i, std::int64_t j) { return i == j ? 1.0 : i < j ? -1.0 : 0.0; });
   // With factors in FP32.
@@ -232,6 +236,32 @@ TEST_CASE("quick_solve leaves what is nearly singular to a Solver", "[quick]") {
     return std::pow(s, static_cast<double>(i)) * (i == j ? 1.0 : i < j ? -c : 0.0);
   });
   check(14, [](std::int64_t i, std::int64_t j) { return 1 / static_cast<double>(i + j + 1); });
+}
+
+TEST_CASE("quick_solve ends early where it is interrupted", "[quick]") {
+  const SteadyClock clock;
+  for (const std::int64_t count : {1, 40}) {
+    CAPTURE(count);
+    const Kept<double> kept(300, count, StorageOrder::column_major, wave<double>, one_of<double>);
+    const PlainSystem<double> system{
+        300, kept.a.data(), kept.lda(), StorageOrder::column_major, kept.b.data(), count, 1, 300};
+    std::vector<double> x(static_cast<std::size_t>(300 * count));
+    for (const bool ends : {false, true}) {
+      Interrupt interrupt([ends] { return ends; }, clock);
+      interrupt.begin();
+      CHECK(quick_solve(system, x.data(), 1, &interrupt) == !ends);
+      CHECK(interrupt.ended() == ends);
+    }
+  }
+}
+
+TEST_CASE("more right-hand sides are solved quickly with a larger A", "[quick]") {
+  if (count_gpus() > 0) return;  // they solve larger systems
+  CHECK(quick_limit(1) == 2000);
+  CHECK(quick_limit(8) == 2000);
+  CHECK(quick_limit(9) == 2000);
+  CHECK(quick_limit(40) == 2560);
+  CHECK(quick_limit(1000000) == 8192);
 }
 
 TEST_CASE("quick_solve believes residuals, not factors", "[quick]") {

@@ -16,6 +16,7 @@
 #include "device/cpu/expansion.hpp"
 #include "device/cpu/triangular.hpp"
 #include "host/blas_library.hpp"
+#include "host/lapack_lu.hpp"
 
 namespace lupine {
 
@@ -60,7 +61,7 @@ std::int64_t factor_base(MatrixView<float> a) {
 
 void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float> b,
                   MatrixView<float> c, Transpose transpose) {
-  if (c.empty() || b.rows == 0) return;
+  if (c.empty() || b.rows == 0 || add_shared_product<float>(alpha, a, b, c, transpose)) return;
   BlasRoutine{"cblas_sgemm", cblas_sgemm}(CblasColMajor, blas_transpose(transpose), CblasNoTrans,
                                           blas_int(c.rows), blas_int(c.columns), blas_int(b.rows),
                                           alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld),
@@ -69,7 +70,7 @@ void multiply_add(float alpha, MatrixView<const float> a, MatrixView<const float
 
 void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const double> b,
                   MatrixView<double> c, Transpose transpose) {
-  if (c.empty() || b.rows == 0) return;
+  if (c.empty() || b.rows == 0 || add_shared_product<double>(alpha, a, b, c, transpose)) return;
   BlasRoutine{"cblas_dgemm", cblas_dgemm}(CblasColMajor, blas_transpose(transpose), CblasNoTrans,
                                           blas_int(c.rows), blas_int(c.columns), blas_int(b.rows),
                                           alpha, a.data, blas_int(a.ld), b.data, blas_int(b.ld),
@@ -79,7 +80,7 @@ void multiply_add(double alpha, MatrixView<const double> a, MatrixView<const dou
 template <class T>
 void subtract_product(MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c) {
   if constexpr (field_of<T> == Field::complex) {
-    if (c.empty() || b.rows == 0) return;
+    if (c.empty() || b.rows == 0 || add_shared_product<T>(-1, a, b, c, Transpose::no)) return;
     constexpr bool low = sizeof(T) == sizeof(std::complex<float>);
     constexpr BlasRoutine product =
         low ? BlasRoutine{"cblas_cgemm", cblas_cgemm} : BlasRoutine{"cblas_zgemm", cblas_zgemm};

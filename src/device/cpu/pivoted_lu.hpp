@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/interrupt.hpp"
 #include "core/matrix_view.hpp"
 
 namespace lupine {
@@ -15,10 +16,12 @@ namespace lupine {
 /// some hundred rows OpenBLAS's dgetrf and sgetrf take up to 1.7 times as long, its complex ones up
 /// to 1.4. An Inf or NaN in A ends in an Inf or NaN of L\U. It uses the threads of the BLAS.
 /// @param pivots the rows that were exchanged, counted from 1: row i with row pivots[i - 1] >= i
+/// @param interrupt asked on the way, where it is not null; once it has ended, L\U and the returned
+/// index are unspecified
 /// @return the 0-based index of the first pivot that is exactly zero; -1 if there is none
 /// @param T float, double, or std::complex of one of them
 /// @pre a is square, with pivots.size() rows, fewer than 2^31
 template <class T>
-std::int64_t factor_pivoted(MatrixView<T> a, std::span<int> pivots);
+std::int64_t factor_pivoted(MatrixView<T> a, std::span<int> pivots, Interrupt* interrupt = nullptr);
 
 }  // namespace lupine
