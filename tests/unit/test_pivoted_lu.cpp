@@ -150,14 +150,17 @@ TEMPLATE_TEST_CASE("factor_pivoted has pivots no smaller than what is below, and
 
 namespace {
 
-int shared_calls = 0;
+int& shared_calls() {
+  static int calls = 0;
+  return calls;
+}
 
 /// dgemm with integers of 64 bits, of plain matrices, as a program may share it.
 void shared_dgemm(const char* form, const char*, const std::int64_t* m, const std::int64_t* n,
                   const std::int64_t* k, const double* alpha, const double* a,
                   const std::int64_t* lda, const double* b, const std::int64_t* ldb,
                   const double* beta, double* c, const std::int64_t* ldc) {
-  ++shared_calls;
+  ++shared_calls();
   for (std::int64_t j = 0; j < *n; ++j)
     for (std::int64_t i = 0; i < *m; ++i) {
       double sum = 0;
@@ -177,23 +180,23 @@ TEST_CASE("products of an LU are those that the program has shared, while that i
   for (std::int64_t j = 0; j < 200; ++j)
     plain.insert(plain.end(), a.view().column(j), a.view().column(j) + 200);
   std::vector<int> pivots(200);
-  shared_calls = 0;
+  shared_calls() = 0;
   {
     const SharedProducts products(&routines);
     {
       const SharedProducts none(nullptr);
       Padded<> other = random_matrix(200);
       CHECK(factor_pivoted(other.view(), pivots) == -1);
-      CHECK(shared_calls == 0);
+      CHECK(shared_calls() == 0);
     }
     CHECK(factor_pivoted(a.view(), pivots) == -1);
   }
-  CHECK(shared_calls > 0);
+  CHECK(shared_calls() > 0);
   CHECK(pivots == factor_plainly(plain, 200));
-  const int before = shared_calls;
+  const int before = shared_calls();
   Padded<> other = random_matrix(200);
   CHECK(factor_pivoted(other.view(), pivots) == -1);
-  CHECK(shared_calls == before);
+  CHECK(shared_calls() == before);
 }
 
 TEST_CASE("factor_pivoted takes the first row of several with the same magnitude") {
