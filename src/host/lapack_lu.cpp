@@ -73,6 +73,7 @@ SharedProducts::~SharedProducts() {
 template <class T>
 bool add_shared_product(T alpha, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c,
                         Transpose transpose) {
+  LUPINE_EXPECTS(!c.empty());
   const LapackRoutines* const shared = of_products();
   if (shared == nullptr) return false;
   using Integer = std::int64_t;
