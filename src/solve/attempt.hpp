@@ -48,8 +48,9 @@ std::vector<Attempt> worthwhile_attempts(const LuPlan& lu, const Rates& rates, P
 /// of FP32 ones with 16 in the place of 2 and of 256, and none of FP64 ones, which take one solve.
 /// Of up to Device::few_vectors sides a correction is bound by memory, and reads A and its factors:
 /// 1.5 times the 2 n^2 operations of a product with A, an FP64 solve once, at 1/20 of the rate of
-/// FP64 products of matrices. More sides take products of matrices:
-///     c count (2 n^2 / (rate of FP32) + 2 n^2 / (rate of FP64)).
+/// FP64 products of matrices. More sides take products of matrices, which reach 0.45 of those
+/// rates:
+///     c count (2 n^2 / (rate of FP32) + 2 n^2 / (rate of FP64)) / 0.45.
 /// @param condition NaN: not known
 double refine_seconds(const LuPlan& lu, Precision precision, const Rates& rates, std::int64_t count,
                       double condition);

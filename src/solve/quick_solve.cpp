@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <lupine/error.hpp>
+
 #include "core/expects.hpp"
 #include "core/interrupt.hpp"
 #include "core/numbers.hpp"
@@ -420,8 +422,8 @@ bool fits(const PlainSystem<T>& system) {
 std::int64_t quick_limit(std::int64_t count) {
   if (!has_lapack()) return 0;
   if (count_gpus() > 0) return small_limit();
-  // Factors in FP32 pay for more right-hand sides, the larger A is: an LU in FP64 saves them as
-  // many corrections.
+  // With factors in FP32 each right-hand side takes corrections. Together they cost what an LU in
+  // FP32 saves from about n / 64 right-hand sides on.
   constexpr std::int64_t always = 2000;
   constexpr std::int64_t never = 8192;
   constexpr std::int64_t order_for_each = 64;
@@ -435,6 +437,8 @@ bool quick_solve(const PlainSystem<T>& system, T* x, int threads, Interrupt* int
     return fits(system) && solve_plain(system, x, threads, interrupt);
   } catch (const std::bad_alloc&) {
     return false;  // a Solver says what is missing
+  } catch (const Error&) {
+    return false;  // or what is wrong
   }
 }
 template bool quick_solve(const PlainSystem<double>&, double*, int, Interrupt*);
