@@ -67,16 +67,18 @@ bool solved(const Buffer& a, const Buffer& b, const Buffer& x, std::int64_t lda,
   const PlainSystem<T> system{n,           a.data<const T>(),          lda,
                               order,       b.data<const T>(),          is_vector ? 1 : b.size(1),
                               b.stride(0), is_vector ? n : b.stride(1)};
+  const int threads = threads_alone();
+  if (n > quick_limit(field_of<T>, system.count, threads)) return false;
   if (!is_long(system)) {
     const nb::gil_scoped_release release;
-    return quick_solve(system, x.data<T>(), threads_alone());
+    return quick_solve(system, x.data<T>(), threads);
   }
   Call call{nb::none()};
   return call.run([&] {
     const SteadyClock clock;
     Interrupt interrupt(call.interrupt(), clock);
     interrupt.begin();
-    const bool is_solved = quick_solve(system, x.data<T>(), threads_alone(), &interrupt);
+    const bool is_solved = quick_solve(system, x.data<T>(), threads, &interrupt);
     if (interrupt.ended()) throw Interrupted("ended early");
     return is_solved;
   });
@@ -95,8 +97,7 @@ bool quickly_solved(nb::handle given_a, nb::handle given_b, nb::handle given_x) 
   const std::int64_t n = a.size(0);
   const bool by_rows = a.stride(1) == 1 && a.stride(0) >= n;
   const bool by_columns = a.stride(0) == 1 && a.stride(1) >= n;
-  const std::int64_t count = b.dimensions() == 1 ? 1 : b.size(1);
-  if (!(by_rows || by_columns) || n > quick_limit(count)) return false;
+  if (!(by_rows || by_columns)) return false;
   const Buffer x(given_x, PyBUF_STRIDES | PyBUF_WRITABLE);
   if (!x.is_usable()) return false;
   const StorageOrder order = by_rows ? StorageOrder::row_major : StorageOrder::column_major;

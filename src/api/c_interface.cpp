@@ -243,9 +243,11 @@ int solve_together(lupine_factorization* factors, int transpose, T* b, const std
 template <class T>
 bool quickly_solved(std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda, T* b,
                     std::int64_t ldb) {
+  const int threads = bound_cores();
+  if (n > quick_limit(field_of<T>, nrhs, threads)) return false;
   const PlainSystem<T> system{n, a, lda, StorageOrder::column_major, b, nrhs, 1, ldb};
   const auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(n * nrhs));
-  if (!quick_solve(system, x.get(), bound_cores())) return false;
+  if (!quick_solve(system, x.get(), threads)) return false;
   for (std::int64_t k = 0; k < nrhs; ++k) std::copy_n(x.get() + k * n, n, b + k * ldb);
   return true;
 }
@@ -266,7 +268,7 @@ int gesvx(std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda, T* b,
     if (n == 0 || nrhs == 0) return 0;
     start_mpi();
     const bool plain = options == nullptr && result == nullptr;
-    if (plain && n <= quick_limit(nrhs) && quickly_solved(n, nrhs, a, lda, b, ldb)) return 0;
+    if (plain && quickly_solved(n, nrhs, a, lda, b, ldb)) return 0;
     const auto solve = [&] {
       return lupine::solve(MPI_COMM_SELF, matrix_of(n, a, lda), sides_of(nrhs, b, ldb),
                            options_alone(options));

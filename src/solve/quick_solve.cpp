@@ -419,15 +419,19 @@ bool fits(const PlainSystem<T>& system) {
 
 }  // namespace
 
-std::int64_t quick_limit(std::int64_t count) {
-  if (!has_lapack()) return 0;
-  if (count_gpus() > 0) return small_limit();
-  // With factors in FP32 each right-hand side takes corrections. Together they cost what an LU in
-  // FP32 saves from about n / 64 right-hand sides on.
+std::int64_t quick_limit(Field field, std::int64_t count, int threads) {
   constexpr std::int64_t always = 2000;
   constexpr std::int64_t never = 8192;
   constexpr std::int64_t order_for_each = 64;
-  return count > Device::few_vectors ? std::clamp(order_for_each * count, always, never) : always;
+  if (!has_lapack()) return 0;
+  if (count_gpus() > 0) return small_limit();
+  if (count <= Device::few_vectors) return always;
+  // With factors in FP32 each right-hand side takes corrections. Together they cost what an LU in
+  // FP32 saves from about n / 64 right-hand sides on.
+  const std::int64_t most = std::clamp(order_for_each * count, always, never);
+  // One thread alone does parts of factor_pivoted(), for which more than two would wait.
+  if (threads <= 2) return most;
+  return shared_lapack(threads) != nullptr ? std::min(most, whole_limit(field)) : always;
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/interrupt.hpp"
+#include "core/scalar.hpp"
 
 namespace lupine {
 
@@ -38,13 +39,13 @@ struct PlainSystem {
 /// @param x n x count, column-major; not where A or B is
 /// @param interrupt asked on the way, where it is not null: false, too, once it has ended, several
 /// times a second
-/// @pre 1 <= n <= quick_limit(count), count >= 1
+/// @pre n >= 1, count >= 1; it is made for n up to quick_limit()
 template <class T>
 bool quick_solve(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt = nullptr);
 
-/// The largest order for quick_solve() with `count` right-hand sides: up to it a SteppedSolver
-/// takes longer, for its setup, or for many right-hand sides its corrections. 0 where the BLAS has
-/// no LAPACK.
-std::int64_t quick_limit(std::int64_t count);
+/// The largest order for quick_solve() with `count` right-hand sides and so many threads: up to it
+/// a SteppedSolver takes longer, for its setup, or for many right-hand sides its corrections. 0
+/// where the BLAS has no LAPACK.
+std::int64_t quick_limit(Field field, std::int64_t count, int threads);
 
 }  // namespace lupine

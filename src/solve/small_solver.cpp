@@ -68,17 +68,18 @@ std::int64_t small_limit(bool shared) {
   return shared ? 1000 : 640;
 }
 
+std::int64_t whole_limit(Field field) {
+  return field == Field::real ? 6600 : 4200;
+}
+
 SmallResources small_resources(Field field, Precision precision, std::int64_t n, int threads) {
   if (n <= one_thread_limit(field, precision, threads)) return {nullptr, 1};
   const LapackRoutines* const shared = shared_lapack(threads);
   if (shared == nullptr) return {nullptr, threads};
-  // Up to here factor_pivoted() is faster by its products alone: measured with two threads.
-  const std::int64_t least_whole = field == Field::real ? 1500 : 0;
-  // Two cores take 1.5 s for so many: a longer LU is to ask whether to end.
-  constexpr double most_whole = 2e11;
-  const double of_number = field == Field::real ? 1 : 4;
-  const double operations = of_number * 2 / 3 * static_cast<double>(n * n) * static_cast<double>(n);
-  return {shared, 1, n > least_whole && operations <= most_whole};
+  // Up to here factor_pivoted() is faster by the other library's products; with more threads that
+  // has not been measured.
+  const std::int64_t least_whole = field == Field::real && threads <= 2 ? 1500 : 0;
+  return {shared, 1, n > least_whole && n <= whole_limit(field)};
 }
 
 bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {

@@ -46,6 +46,9 @@ struct SmallResources {
     return factor_pivoted(a, pivots, interrupt);
   }
 };
+/// The largest order whose whole LU is the program's LAPACK's, which cannot be interrupted: it has
+/// 2e11 operations, for which two cores take 1.5 s.
+std::int64_t whole_limit(Field field);
 /// @param precision of L and U: FP32 or FP64
 /// @param threads those of the call
 SmallResources small_resources(Field field, Precision precision, std::int64_t n, int threads);

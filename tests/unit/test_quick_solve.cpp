@@ -15,6 +15,7 @@
 #include "core/random.hpp"
 #include "core/scalar.hpp"
 #include "device/device.hpp"
+#include "host/lapack_lu.hpp"
 #include "solve/quick_solve.hpp"
 
 namespace lupine::test::quick_solve_tests {
@@ -257,11 +258,22 @@ TEST_CASE("quick_solve ends early where it is interrupted", "[quick]") {
 
 TEST_CASE("more right-hand sides are solved quickly with a larger A", "[quick]") {
   if (count_gpus() > 0) return;  // they solve larger systems
-  CHECK(quick_limit(1) == 2000);
-  CHECK(quick_limit(8) == 2000);
-  CHECK(quick_limit(9) == 2000);
-  CHECK(quick_limit(40) == 2560);
-  CHECK(quick_limit(1000000) == 8192);
+  for (const Field field : {Field::real, Field::complex}) {
+    for (const int threads : {1, 2, 3, 64}) {
+      CHECK(quick_limit(field, 1, threads) == 2000);
+      CHECK(quick_limit(field, 8, threads) == 2000);
+      CHECK(quick_limit(field, 9, threads) == 2000);
+    }
+    CHECK(quick_limit(field, 40, 2) == 2560);
+    CHECK(quick_limit(field, 1000000, 1) == 8192);
+    // Parts of the LU are one thread's, unless the program has a LAPACK with as many threads.
+    CHECK(quick_limit(field, 40, 3) == 2000);
+    share_lapack({.threads = [] { return 3; }});
+    CHECK(quick_limit(field, 40, 3) == 2560);
+    CHECK(quick_limit(field, 1000000, 3) == (field == Field::real ? 6600 : 4200));
+    CHECK(quick_limit(field, 1000000, 4) == 2000);
+    share_lapack({});
+  }
 }
 
 TEST_CASE("quick_solve believes residuals, not factors", "[quick]") {
