@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "core/clock.hpp"
+#include "core/interrupt.hpp"
 #include "core/numbers.hpp"
 #include "core/scalar.hpp"
 #include "device/cpu/pivoted_lu.hpp"
@@ -197,6 +199,30 @@ TEST_CASE("products of an LU are those that the program has shared, while that i
   Padded<> other = random_matrix(200);
   CHECK(factor_pivoted(other.view(), pivots) == -1);
   CHECK(shared_calls() == before);
+}
+
+TEST_CASE("factor_pivoted ends where it is interrupted, and writes nowhere else") {
+  // A clock on which each question is due.
+  class Clock final : public lupine::Clock {
+   public:
+    double now() const override { return now_ += 1; }
+
+   private:
+    mutable double now_ = 0;
+  };
+  const Clock clock;
+  for (int last = 0; last < 40; ++last) {
+    CAPTURE(last);
+    int questions = 0;
+    Interrupt interrupt([&] { return questions++ == last; }, clock);
+    interrupt.begin();
+    Padded<> a = random_matrix(200);
+    std::vector<int> pivots(200, -1000000);  // exchanges with such rows would be far outside
+    factor_pivoted(a.view(), pivots, &interrupt);
+    CHECK(a.kept_the_rest());
+    CHECK(questions <= last + 1);  // no more, once it has ended
+    if (last == 0) CHECK(questions == 1);
+  }
 }
 
 TEST_CASE("factor_pivoted takes the first row of several with the same magnitude") {

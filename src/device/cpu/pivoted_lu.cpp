@@ -51,7 +51,7 @@ class PivotedLu {
     const std::int64_t below = a_.rows - middle;
     factor(begin, middle);
     for (std::int64_t j = middle; j < end; j += piece) {
-      if (interrupt_ != nullptr && interrupt_->ended()) return;
+      if (ended()) return;  // pivots are unspecified from then on: no row is exchanged
       const std::int64_t some = std::min(piece, end - j);
       exchange_rows<T>(a_.block(0, j, a_.rows, some), pivots_, begin, middle);
       const MatrixView<T> u12 = a_.block(begin, j, left, some);
@@ -60,12 +60,15 @@ class PivotedLu {
                           a_.block(middle, j, below, some));
     }
     factor(middle, end);
+    if (ended()) return;
     exchange_rows<T>(a_.block(0, begin, a_.rows, left), pivots_, middle, end);
   }
 
   std::int64_t zero_pivot() const { return zero_; }
 
  private:
+  bool ended() const { return interrupt_ != nullptr && interrupt_->ended(); }
+
   // One column after the other; a pass over the rows eliminates column j in the columns behind it,
   // and finds the pivot of column j + 1.
   void eliminate(std::int64_t begin, std::int64_t end) {
