@@ -354,9 +354,8 @@ class Answering {
           std::fabs(outcome.residual[i]) + (n + 1) * eps * bound_margin * answer.weight[i];
     answer.largest_f = b_space.largest(MultiVector(answer.weight))[0];
     if (answer.largest_f != 0) {
-      const double lost_here = lost(answer);
-      for (double& f : answer.weight) f += lost_here;
-      answer.largest_f += lost_here;
+      for (double& f : answer.weight) f += lost(answer);
+      answer.largest_f += lost(answer);
     }
     if (options_.many && options_.condition != ConditionCheck::full)
       answer.weight = {};
@@ -377,9 +376,8 @@ class Answering {
       f[i] = bound_margin * (std::fabs(outcome.extended[i]) + system_.extended_error() * f[i]);
     sharp.largest_f = b_space.largest(MultiVector(f))[0];
     if (sharp.largest_f != 0) {
-      const double lost_here = lost(answer);
-      for (double& value : f) value += lost_here;
-      sharp.largest_f += lost_here;
+      for (double& value : f) value += lost(answer);
+      sharp.largest_f += lost(answer);
     }
     const Vector low = x_space_.gather(system_.x_part(), outcome.low);
     const Vector y = x_space_.gather(system_.x_part(), outcome.x);

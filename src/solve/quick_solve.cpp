@@ -142,7 +142,6 @@ class QuickSolve {
   bool refine(const std::vector<T>& b, std::vector<T>& x, double of_others) {
     const std::int64_t n = s_.n;
     const std::int64_t count = std::ssize(x) / n;
-    const double root = std::sqrt(static_cast<double>(a_.numbers()));
     std::vector<double> before(entries(count), std::numeric_limits<double>::infinity());
     std::vector<std::int64_t> open(entries(count));
     std::iota(open.begin(), open.end(), 0);
@@ -167,7 +166,7 @@ class QuickSolve {
                                       : measured(b_k, abs_ax.data() + begin, r_k);
         if (PlainLu<T, Low>::is_far(size) || !std::isfinite(found.bound)) return false;
         if (is_probe) {
-          if (root * found.bound <= seldom / 2) {
+          if (root() * found.bound <= seldom / 2) {
             shown = std::max(shown, size);
             continue;
           }
@@ -187,8 +186,15 @@ class QuickSolve {
         x[entries(open[i / entries(n)] * n) + i % entries(n)] += d[i];
     }
     if (of_others > 0) worst = std::max(worst, of_others + lost() * a_.norm());
-    return 2 / seldom * root * shown * worst < no_digit;
+    return leaves_a_digit(shown, worst);
   }
+
+  // Whether every x has a digit, by the largest number of the probes' z and the largest bound of a
+  // residual beside ||x||.
+  bool leaves_a_digit(double shown, double worst) const {
+    return 2 / seldom * root() * shown * worst < no_digit;
+  }
+  double root() const { return std::sqrt(static_cast<double>(a_.numbers())); }
 
   bool stalls(const Column& found, double before, const double* b, double size) const {
     const double normwise = found.residual / (a_.norm() * size + largest_number(b, a_.numbers()));
@@ -222,7 +228,7 @@ class QuickSolve {
       else if (of_x.largest[i] != 0)
         worst = std::max(worst, (r + lost() * of_b_.largest[i]) / of_x.largest[i]);
     }
-    if (rest.empty() && probes_show_digits(w, a_w, worst)) return true;
+    if (rest.empty() && probes_show_digits(w, a_w, frobenius, worst)) return true;
     if (std::ssize(rest) > Device::few_vectors) return false;
     std::vector<T> b;
     for (const std::int64_t k : rest)
@@ -240,7 +246,7 @@ class QuickSolve {
   // As refine() decides by probes, whose residuals are estimated here: whether every x has a digit.
   // False, too, where the norms do not tell, which are larger than those of refine().
   bool probes_show_digits(const std::vector<double>& w, const std::vector<double>& a_w,
-                          double of_sides) const {
+                          double frobenius, double of_sides) const {
     std::vector<T> v;
     add_probes(v);
     std::vector<T> z = v;
@@ -253,7 +259,6 @@ class QuickSolve {
     };
     multiply_add(1.0, vectors(w), columns(v), found, Transpose::yes);
     multiply_add(-1.0, vectors(a_w), columns(z), found, Transpose::yes);
-    const double frobenius = norm_of_combinations(a_w);
     double shown = 0;
     for (std::int64_t k = 0; k < probes; ++k) {
       const auto norm = [&](const std::vector<T>& of) {
@@ -267,8 +272,7 @@ class QuickSolve {
         return false;
       shown = std::max(shown, most);
     }
-    const double root = std::sqrt(static_cast<double>(size));
-    return 2 / seldom * root * shown * (of_sides + lost() * root * frobenius) < no_digit;
+    return leaves_a_digit(shown, of_sides + lost() * root() * frobenius);
   }
 
   // X <- A^-1 X, as many columns at once as take some tenths of a second.

@@ -53,6 +53,7 @@ ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMa
       scaling_(scaling),
       scales_(equilibrate(grid, device, a, scaling, checksums)) {
   scales_.raise(raised);
+  underflow_ = scales_.is_moderate && scales_.scales() ? 0x1p-600 : 0x1p-1074;
   if (scales_.is_moderate) return;
   agree(grid.all(), [&] { held_.emplace(device, a.rows(), a.element_columns(), Precision::fp64); });
   // Scales of what was scaled first reach from 2^-1024 to 2^1022, those of the other side from 1 to
@@ -128,10 +129,6 @@ std::string ScaledMatrix::where_changed() const {
   return held_ ? checksum_->where_changed(grid_.all(), device_, held_->local(),
                                           a_.element_columns(), a_.column())
                : "";
-}
-
-double ScaledMatrix::underflow() const {
-  return held_ || !scales_.scales() ? 0x1p-1074 : 0x1p-600;
 }
 
 }  // namespace lupine

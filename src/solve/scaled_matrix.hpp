@@ -53,7 +53,7 @@ class ScaledMatrix {
   std::string where_changed() const;
   /// What underflow can change in an entry of b - A y, for a y whose largest magnitude is 1, but
   /// for a factor of n.
-  double underflow() const;
+  double underflow() const { return underflow_; }
 
  private:
   const ProcessGrid& grid_;
@@ -64,6 +64,7 @@ class ScaledMatrix {
   std::optional<DistributedMatrix> held_;   // R A C, where the scales are not moderate
   std::optional<Checksum> checksum_;        // of held_
   std::array<long double, 2> norms_{0, 0};  // of A and A^T, where held_ is
+  double underflow_ = 0;                    // by the scales, which it takes a pass to look at
 };
 
 }  // namespace lupine

@@ -46,18 +46,22 @@ class Watching(Case):
         return gpu
 
     def test_energy_of_a_gpu(self):
-        outcome, document = self.run_on_gpu(*MXP, WATTS="500")
-        (one,) = document["runs"]
-        energy = one["energy"]
+        # The marks around a phase are made beside the clock, which another program may come between:
+        # in one of three runs none does.
+        for _ in range(3):
+            outcome, document = self.run_on_gpu(*MXP, WATTS="500")
+            (one,) = document["runs"]
+            energy = one["energy"]
+            gpu = self.gpu_of(energy)
+            phases = (("lu", one["lu"]["seconds"]),
+                      ("refinement", one["time_seconds"] - one["lu"]["seconds"]))
+            if all(gpu["joules"][phase] > 500 * seconds - 0.1 for phase, seconds in phases):
+                break
         self.assertEqual(energy["scope"], SCOPE)
-        gpu = self.gpu_of(energy)
         self.assertEqual(gpu["source"], "NVML energy counter")
         # 500 W, in steps of a thousandth of a joule, and in the time between marks around each phase.
-        # What the time of the run has beside the LU's begins before the mark of the refinement.
-        for phase, seconds, before in (
-                ("lu", one["lu"]["seconds"], 0),
-                ("refinement", one["time_seconds"] - one["lu"]["seconds"], 0.05)):
-            self.assertGreater(gpu["joules"][phase], 500 * (seconds - before) - 0.1)
+        for phase, seconds in phases:
+            self.assertGreater(gpu["joules"][phase], 500 * seconds - 0.1)
             self.assertLess(gpu["joules"][phase], 500 * (seconds + 0.5))
         self.assertLess(energy["begin"], energy["end"])
         if energy["missing"]:  # the packages of this machine
