@@ -43,6 +43,11 @@ long double norm_of(const ProcessGrid& grid, Device& device, const UserMatrix& a
   return std::ldexp(static_cast<long double>(system.b_space().largest(errors.bound)[0]), e);
 }
 
+Equilibration raised_by(int raised, Equilibration scales) {
+  scales.raise(raised);
+  return scales;
+}
+
 }  // namespace
 
 ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMatrix& a,
@@ -51,9 +56,8 @@ ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMa
       device_(device),
       a_(a),
       scaling_(scaling),
-      scales_(equilibrate(grid, device, a, scaling, checksums)) {
-  scales_.raise(raised);
-  underflow_ = scales_.is_moderate && scales_.scales() ? 0x1p-600 : 0x1p-1074;
+      scales_(raised_by(raised, equilibrate(grid, device, a, scaling, checksums))),
+      underflow_(scales_.is_moderate && scales_.scales() ? 0x1p-600 : 0x1p-1074) {
   if (scales_.is_moderate) return;
   agree(grid.all(), [&] { held_.emplace(device, a.rows(), a.element_columns(), Precision::fp64); });
   // Scales of what was scaled first reach from 2^-1024 to 2^1022, those of the other side from 1 to

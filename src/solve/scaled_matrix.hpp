@@ -64,7 +64,7 @@ class ScaledMatrix {
   std::optional<DistributedMatrix> held_;   // R A C, where the scales are not moderate
   std::optional<Checksum> checksum_;        // of held_
   std::array<long double, 2> norms_{0, 0};  // of A and A^T, where held_ is
-  double underflow_ = 0;                    // by the scales, which it takes a pass to look at
+  double underflow_;                        // by the scales, which it takes a pass to look at
 };
 
 }  // namespace lupine
