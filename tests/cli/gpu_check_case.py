@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+from processes import is_alive
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DRIVER = os.environ.get("LUPINE_GPU_CHECK", str(ROOT / "build/release/lupine_gpu_check"))
 PROGRAMS = ["lupine", "lupine_device_tests", "lupine_mpi_tests", "lupine_accuracy_tests",
@@ -247,13 +249,6 @@ elif command == "compute-sanitizer":
 """ % (sys.executable, UUID)
 
 
-def alive(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -315,4 +310,4 @@ class Case(unittest.TestCase):
 
     def assert_nothing_left(self):
         for pid in self.pids.read_text().split():
-            self.assertFalse(alive(int(pid)), f"{pid} still runs")
+            self.assertFalse(is_alive(int(pid)), f"{pid} still runs")

@@ -16,8 +16,9 @@ import shlex
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
+
+from processes import all_end, descendants
 
 COMMAND = os.environ.get("LUPINE_COMMAND", "lupine")
 MPIEXEC = shlex.split(os.environ.get("LUPINE_MPIEXEC", "mpirun --oversubscribe --bind-to none"))
@@ -547,15 +548,11 @@ class Failures(Case):
         try:
             while "PASSED" not in process.stdout.readline():
                 self.assertIsNone(process.poll())
-            ranks = own_processes(process.pid)
+            ranks = descendants(process.pid, COMMAND)
             self.assertEqual(len(ranks), 3)
             harm(ranks[1])
             out, err = process.communicate(timeout=PATIENCE)
-            # mpirun may end before the kernel has taken down a rank that it killed.
-            patience = time.monotonic() + 10
-            while any(os.path.exists(f"/proc/{rank}/exe") for rank in ranks):
-                self.assertLess(time.monotonic(), patience, "a rank outlives mpirun")
-                time.sleep(0.01)
+            self.assertTrue(all_end(ranks), "a rank outlives mpirun")
             return Outcome(subprocess.CompletedProcess([], process.returncode, out, err))
         finally:
             if process.poll() is None:
@@ -576,28 +573,6 @@ class Failures(Case):
 
         outcome = self.after_harm(take_memory)
         self.assert_refused(outcome, "rank 1 on ", "memory", status=3)
-
-def own_processes(ancestor):
-    """The processes of the command among the descendants of a process."""
-    parents = {}
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{entry}/stat") as file:
-                parents[int(entry)] = int(file.read().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    found = []
-    for process in sorted(parents):
-        above = process
-        while above in parents and above != ancestor:
-            above = parents[above]
-        try:
-            is_command = os.path.samefile(f"/proc/{process}/exe", COMMAND)
-        except OSError:
-            continue
-        if above == ancestor and is_command:
-            found.append(process)
-    return found
 
 
 if __name__ == "__main__":

@@ -12,24 +12,15 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
+from processes import all_end
 from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, SMALL, Case, Outcome, run, shell
 from test_solve import matrix, numpy_bytes, write
 
 STOPPER = os.environ["LUPINE_STOP_RANK"]
 # Long enough that a slow rank on a busy machine is not taken for a stopped one.
 TIMEOUT = ("--stall-timeout", "5")
-
-
-def is_alive(process):
-    """Whether a process runs or is stopped. A zombie counts as ended."""
-    try:
-        with open(f"/proc/{process}/stat", encoding="utf-8") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 class Start(Case):
@@ -84,11 +75,7 @@ class Stopped(Case):
         # The line names the step or the activity of the rank.
         self.assertRegex(named[0], r"\((wait for|share|compare|agree|solve|residual|MPI_).*\)")
         process = int(named[0].rpartition("process ")[2].split(")")[0])
-        for _ in range(300):
-            if not is_alive(process):
-                return
-            time.sleep(0.1)
-        self.fail(f"process {process} is still there")
+        self.assertTrue(all_end([process]), f"process {process} is still there")
 
     def assert_end_in_all_gather(self, calls, *words):
         """A rank stops in each of these calls of MPI_Allgather, and every run is ended."""
