@@ -71,8 +71,8 @@ void on_parts(std::span<std::uint64_t> words, int threads,
 std::int64_t memory_pass_bytes(int node_ranks) {
   constexpr std::int64_t least = std::int64_t{64} << 20;
   const std::int64_t wanted = std::max(least, 4 * cache_bytes()) / node_ranks;
-  const std::int64_t free = std::min(node_memory().free / node_ranks, process_memory_left());
-  return std::clamp(wanted, std::int64_t{1} << 20, std::max(std::int64_t{1} << 20, free / 4));
+  constexpr std::int64_t fewest = std::int64_t{1} << 20;
+  return std::clamp(wanted, fewest, std::max(fewest, allocatable_memory(node_ranks) / 4));
 }
 
 // Each thread writes its part first: a page lies on the memory node of the thread that touches it

@@ -64,8 +64,7 @@ std::optional<LapackDriver> lapack_driver(SolverKind solver) {
 
 double free_bytes() {
   constexpr std::int64_t blas_buffers = std::int64_t{256} << 20;
-  const std::int64_t free = std::min(node_memory().free, process_memory_left());
-  return static_cast<double>(std::max<std::int64_t>(free - blas_buffers, 0));
+  return static_cast<double>(std::max<std::int64_t>(allocatable_memory() - blas_buffers, 0));
 }
 
 double lapack_bytes(LapackDriver driver, std::int64_t n, std::int64_t rhs, Field field) {

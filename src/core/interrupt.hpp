@@ -80,4 +80,9 @@ class Interrupt {
   std::int64_t n_ = 0;
 };
 
+/// Whether to end, for what may be interrupted or, where `interrupt` is null, not.
+inline bool has_ended(Interrupt* interrupt) {
+  return interrupt != nullptr && interrupt->ended();
+}
+
 }  // namespace lupine

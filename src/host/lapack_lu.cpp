@@ -160,13 +160,14 @@ void solve_by(const LapackRoutines& shared, char form, MatrixView<const T> lu,
 template <class T>
 std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots,
                               const LapackRoutines* shared) {
-  LUPINE_EXPECTS(a.rows == a.columns && a.rows == std::ssize(pivots) &&
+  LUPINE_EXPECTS(a.rows >= a.columns && a.columns == std::ssize(pivots) &&
                  a.rows < std::int64_t{1} << 31);
   if (shared != nullptr) return factor_by(*shared, a, pivots);
-  const int n = static_cast<int>(a.rows);
+  const int m = static_cast<int>(a.rows);
+  const int n = static_cast<int>(a.columns);
   const int ld = static_cast<int>(a.ld);
   int info = 0;
-  Linked<T>::getrf(&n, &n, a.data, &ld, pivots.data(), &info);
+  Linked<T>::getrf(&m, &n, a.data, &ld, pivots.data(), &info);
   return info - 1;
 }
 

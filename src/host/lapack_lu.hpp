@@ -48,11 +48,12 @@ class SharedProducts {
 template <class T>
 bool add_shared_product(T alpha, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c,
                         Transpose transpose);
-/// a <- L\U of P A = L U with partial pivoting (getrf).
+/// a <- L\U of P A = L U with partial pivoting (getrf). A tall A has an L as tall as it is.
 /// @param pivots the rows that were exchanged, as dgetrf numbers them
 /// @param shared whose routine is called; null: that of the linked library
 /// @return the 0-based index of the first pivot that is exactly zero; -1 if there is none
-/// @pre a is square, with pivots.size() rows, fewer than 2^31 @throws Fault unless has_lapack()
+/// @pre a has pivots.size() columns and at least as many rows, fewer than 2^31
+/// @throws Fault unless has_lapack()
 template <class T>
 std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots,
                               const LapackRoutines* shared = nullptr);

@@ -4,6 +4,7 @@
 /// process's control groups and its own resource limits.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -47,5 +48,11 @@ std::optional<std::int64_t> resident_peak();
 /// Bytes that RLIMIT_AS and RLIMIT_DATA still allow this process; the largest std::int64_t if
 /// neither is set.
 std::int64_t process_memory_left();
+
+/// Bytes that this process may still allocate, as one of `processes` alike that share the node.
+/// @throws Fault if /proc/meminfo cannot be read
+inline std::int64_t allocatable_memory(int processes = 1) {
+  return std::min(node_memory().free / processes, process_memory_left());
+}
 
 }  // namespace lupine

@@ -47,7 +47,7 @@ class PlainLu {
     transpose_ = a.transpose();
     if (!take(a.memory())) return false;
     const bool regular = resources_.factor(lu_, pivots_, interrupt) < 0;
-    return regular && (interrupt == nullptr || !interrupt->ended());
+    return regular && !has_ended(interrupt);
   }
 
   /// V <- A^-1 V.

@@ -72,8 +72,9 @@ class QuickSolve {
         T* const to = x_.column(k) + i;
         for (std::int64_t r = 0; r < std::min(rows, s_.n - i); ++r) to[r] = from[r * s_.row_stride];
       }
-    of_b_ = sizes_of_sides();
-    return std::ranges::none_of(of_b_.largest, PlainLu<T, Low>::is_far);
+    for (std::int64_t k = 0; k < s_.count; ++k)
+      of_b_.push_back(largest_number(side(k).data(), a_.numbers()));
+    return std::ranges::none_of(of_b_, PlainLu<T, Low>::is_far);
   }
 
   bool solve_few() {
@@ -215,18 +216,20 @@ class QuickSolve {
     if (!solve_sides()) return false;
     multiply_add(-1.0, vectors(a_w), sides(), found, Transpose::yes);
     const double frobenius = norm_of_combinations(a_w);
-    const Sizes of_x = sizes_of_sides();
     double worst = 0;
     std::vector<std::int64_t> rest;
     for (std::int64_t k = 0; k < s_.count; ++k) {
-      const std::size_t i = entries(k);
-      if (PlainLu<T, Low>::is_far(of_x.largest[i])) return false;
+      const double size = largest_number(side(k).data(), a_.numbers());
+      if (PlainLu<T, Low>::is_far(size)) return false;
       const double r = ResidualSketch::certainty *
                        norm_of_combinations({found.column(k), entries(combinations)});
-      if (!(r <= tolerance_ * (frobenius * of_x.norms[i] + of_b_.norms[i])))
+      const auto is_small = [&](double norm) {
+        return r <= tolerance_ * (frobenius * norm + of_b_[entries(k)]);
+      };
+      if (!is_small(size) && !is_small(norm_of(side(k))))  // the norm takes longer
         rest.push_back(k);
-      else if (of_x.largest[i] != 0)
-        worst = std::max(worst, (r + lost() * of_b_.largest[i]) / of_x.largest[i]);
+      else if (size != 0)
+        worst = std::max(worst, (r + lost() * of_b_[entries(k)]) / size);
     }
     if (rest.empty() && probes_show_digits(w, a_w, frobenius, worst)) return true;
     if (std::ssize(rest) > Device::few_vectors) return false;
@@ -281,7 +284,7 @@ class QuickSolve {
     const auto each = 2. * static_cast<double>(parts * parts * s_.n * s_.n);
     const auto together = std::max<std::int64_t>(static_cast<std::int64_t>(operations / each), 1);
     for (std::int64_t k = 0; k < s_.count; k += together) {
-      if (interrupt_ != nullptr && interrupt_->ended()) return false;
+      if (has_ended(interrupt_)) return false;
       lu_.solve({x_.column(k), entries(s_.n * std::min(together, s_.count - k))});
     }
     return true;
@@ -291,6 +294,9 @@ class QuickSolve {
 
   MatrixView<const double> vectors(const std::vector<double>& v) const {
     return {v.data(), a_.numbers(), combinations, a_.numbers()};
+  }
+  std::span<const double> side(std::int64_t k) const {
+    return {sides().column(k), entries(a_.numbers())};
   }
   MatrixView<const double> sides() const {
     return {numbers_of(x_.data), a_.numbers(), s_.count, a_.numbers()};
@@ -307,20 +313,6 @@ class QuickSolve {
   // The 2-norm (of a matrix Frobenius's) of what has had products with the random vectors.
   static double norm_of_combinations(std::span<const double> v) {
     return norm_of(v) / std::sqrt(static_cast<double>(combinations));
-  }
-  // Of each column of X: the 2-norm and the largest number.
-  struct Sizes {
-    std::vector<double> norms;
-    std::vector<double> largest;
-  };
-  Sizes sizes_of_sides() const {
-    Sizes sizes;
-    for (std::int64_t k = 0; k < s_.count; ++k) {
-      const std::span column(sides().column(k), entries(a_.numbers()));
-      sizes.norms.push_back(norm_of(column));
-      sizes.largest.push_back(largest_number(column.data(), a_.numbers()));
-    }
-    return sizes;
   }
   // Numbers of variance 1. Of a complex A each second vector is i times the one before: their
   // products with a residual are as unlikely to be small as those of two random ones are
@@ -392,7 +384,7 @@ class QuickSolve {
   Interrupt* interrupt_;
   const LapackRoutines* shared_;
   MatrixView<T> x_;
-  Sizes of_b_;
+  std::vector<double> of_b_;  // the largest number of each column of B
   PlainMatrix<T> a_;
   PlainLu<T, Low> lu_;
   double tolerance_;
@@ -410,32 +402,32 @@ bool solve_plain(const PlainSystem<T>& system, T* x, int threads, Interrupt* int
   return QuickSolve<T, T>(system, x, threads, interrupt).run();
 }
 
+// Up to this order, systems of any number of right-hand sides are solved here.
+constexpr std::int64_t always_quick = 2000;
+
 // Whether there is room for the factors. Those of smaller systems are not worth looking.
 template <class T>
 bool fits(const PlainSystem<T>& system) {
-  constexpr std::int64_t looked_from = 2000;
   constexpr double most = 0.8;  // of what is free
-  if (system.n <= looked_from) return true;
+  if (system.n <= always_quick) return true;
   const double needed = static_cast<double>(sizeof(T)) * static_cast<double>(system.n * system.n);
-  const std::int64_t free = std::min(node_memory().free, process_memory_left());
-  return needed <= most * static_cast<double>(free);
+  return needed <= most * static_cast<double>(allocatable_memory());
 }
 
 }  // namespace
 
 std::int64_t quick_limit(Field field, std::int64_t count, int threads) {
-  constexpr std::int64_t always = 2000;
   constexpr std::int64_t never = 8192;
   constexpr std::int64_t order_for_each = 64;
   if (!has_lapack()) return 0;
   if (count_gpus() > 0) return small_limit();
-  if (count <= Device::few_vectors) return always;
+  if (count <= Device::few_vectors) return always_quick;
   // With factors in FP32 each right-hand side takes corrections. Together they cost what an LU in
   // FP32 saves from about n / 64 right-hand sides on.
-  const std::int64_t most = std::clamp(order_for_each * count, always, never);
+  const std::int64_t most = std::clamp(order_for_each * count, always_quick, never);
   // One thread alone does parts of factor_pivoted(), for which more than two would wait.
   if (threads <= 2) return most;
-  return shared_lapack(threads) != nullptr ? std::min(most, whole_limit(field)) : always;
+  return shared_lapack(threads) != nullptr ? std::min(most, most_whole(field)) : always_quick;
 }
 
 template <class T>

@@ -68,18 +68,14 @@ std::int64_t small_limit(bool shared) {
   return shared ? 1000 : 640;
 }
 
-std::int64_t whole_limit(Field field) {
-  return field == Field::real ? 6600 : 4200;
-}
-
 SmallResources small_resources(Field field, Precision precision, std::int64_t n, int threads) {
   if (n <= one_thread_limit(field, precision, threads)) return {nullptr, 1};
   const LapackRoutines* const shared = shared_lapack(threads);
   if (shared == nullptr) return {nullptr, threads};
-  // Up to here factor_pivoted() is faster by the other library's products; with more threads that
+  // Up to here the other library's products alone are faster than its getrf; with more threads that
   // has not been measured.
-  const std::int64_t least_whole = field == Field::real && threads <= 2 ? 1500 : 0;
-  return {shared, 1, n > least_whole && n <= whole_limit(field)};
+  const std::int64_t by_products = field == Field::real && threads <= 2 ? 1500 : 0;
+  return {shared, 1, {n > by_products ? shared : nullptr}};
 }
 
 bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {

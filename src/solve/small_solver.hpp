@@ -35,20 +35,16 @@ std::int64_t small_limit(bool shared = false);
 struct SmallResources {
   const LapackRoutines* lapack;  ///< the program's, for products of the LU; null: none
   int threads;                   ///< of everything else
-  bool whole = false;            ///< whether that LAPACK computes the whole LU
+  WholePanels panels;            ///< as factor_pivoted() takes them
 
-  /// As factor_pivoted(). The program's LAPACK does not ask `interrupt`.
+  /// As factor_pivoted().
   template <class T>
   std::int64_t factor(MatrixView<T> a, std::span<int> pivots,
                       Interrupt* interrupt = nullptr) const {
-    if (whole) return factor_by_lapack(a, pivots, lapack);
     const SharedProducts products(lapack);
-    return factor_pivoted(a, pivots, interrupt);
+    return factor_pivoted(a, pivots, interrupt, panels);
   }
 };
-/// The largest order whose whole LU is the program's LAPACK's, which cannot be interrupted: it has
-/// 2e11 operations, for which two cores take 1.5 s.
-std::int64_t whole_limit(Field field);
 /// @param precision of L and U: FP32 or FP64
 /// @param threads those of the call
 SmallResources small_resources(Field field, Precision precision, std::int64_t n, int threads);

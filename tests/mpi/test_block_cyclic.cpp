@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Systems whose matrices are distributed already: in place, or redistributed into larger blocks.
-#include <sys/resource.h>
-
 #include <lupine/error.hpp>
 #include <lupine/solve.hpp>
 
@@ -12,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "memory_limit.hpp"
 #include "pipeline.hpp"
 #include "setup/footprint.hpp"
-#include "setup/memory.hpp"
 #include "setup/plan.hpp"
 #include "solve/stepped_solver.hpp"
 #include "sources.hpp"
@@ -126,28 +124,6 @@ TEST_CASE("any block-cyclic distribution of a matrix is possible", "[solve]") {
 }
 
 namespace {
-
-/// Lets this process allocate only so many more bytes, as far as plan() can see.
-class MemoryLimit {
- public:
-  explicit MemoryLimit(double bytes) {
-    ::getrlimit(RLIMIT_DATA, &before_);
-    constexpr rlim_t large = rlim_t{1} << 50;
-    set(large);
-    const auto used = large - static_cast<rlim_t>(process_memory_left());
-    set(used + static_cast<rlim_t>(bytes));
-  }
-  ~MemoryLimit() { ::setrlimit(RLIMIT_DATA, &before_); }
-  MemoryLimit(const MemoryLimit&) = delete;
-  MemoryLimit& operator=(const MemoryLimit&) = delete;
-
- private:
-  void set(rlim_t soft) const {
-    const rlimit limit{soft, before_.rlim_max};
-    ::setrlimit(RLIMIT_DATA, &limit);
-  }
-  rlimit before_{};
-};
 
 constexpr std::int64_t large_n = 8000;
 

@@ -201,6 +201,65 @@ TEST_CASE("products of an LU are those that the program has shared, while that i
   CHECK(shared_calls() == before);
 }
 
+namespace {
+
+/// dgetrf with integers of 64 bits, plain, as a program may share it.
+void shared_dgetrf(const std::int64_t* m, const std::int64_t* n, double* a, const std::int64_t* lda,
+                   std::int64_t* pivots, std::int64_t* info) {
+  ++shared_calls();
+  *info = 0;
+  const auto at = [&](std::int64_t i, std::int64_t j) -> double& { return a[i + j * *lda]; };
+  for (std::int64_t k = 0; k < *n; ++k) {
+    std::int64_t row = k;
+    for (std::int64_t i = k; i < *m; ++i)
+      if (std::fabs(at(i, k)) > std::fabs(at(row, k))) row = i;
+    pivots[k] = row + 1;
+    if (at(row, k) == 0) {
+      if (*info == 0) *info = k + 1;
+      continue;
+    }
+    for (std::int64_t j = 0; j < *n; ++j) std::swap(at(k, j), at(row, j));
+    for (std::int64_t i = k + 1; i < *m; ++i) {
+      at(i, k) /= at(k, k);
+      for (std::int64_t j = k + 1; j < *n; ++j) at(i, j) -= at(i, k) * at(k, j);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("factor_pivoted leaves panels of few operations to the getrf that it is given") {
+  LapackRoutines routines;
+  routines.getrf[1] = reinterpret_cast<void*>(&shared_dgetrf);
+  // Of 203 columns: none, 16 at a time where few rows are left, two halves, and the whole matrix.
+  for (const auto& [most, calls] : {std::pair{0., 0}, {4e4, 9}, {3e6, 2}, {1e7, 1}}) {
+    CAPTURE(most);
+    Padded<> a = random_matrix(203);
+    Padded<> before = random_matrix(203);
+    std::vector<long double> plain;
+    for (std::int64_t j = 0; j < 203; ++j)
+      plain.insert(plain.end(), before.view().column(j), before.view().column(j) + 203);
+    std::vector<int> pivots(203);
+    shared_calls() = 0;
+    CHECK(factor_pivoted(a.view(), pivots, nullptr, {&routines, most}) == -1);
+    CHECK(a.kept_the_rest());
+    CHECK(pivots == factor_plainly(plain, 203));
+    double error = 0;
+    for (std::int64_t j = 0; j < 203; ++j)
+      for (std::int64_t i = 0; i < 203; ++i)
+        error = std::max(
+            error, std::fabs(a.view()(i, j) -
+                             static_cast<double>(plain[static_cast<std::size_t>(i + 203 * j)])));
+    CHECK(error < 1e-10);
+    CHECK(shared_calls() == calls);
+    // A diagonal matrix, in a panel behind the first one of which there is a zero.
+    Padded<> zero = random_matrix(203);
+    for (std::int64_t j = 0; j < 203; ++j)
+      for (std::int64_t i = 0; i < 203; ++i) zero.view()(i, j) = i == j && i != 150 ? 2 : 0;
+    CHECK(factor_pivoted(zero.view(), pivots, nullptr, {&routines, most}) == 150);
+  }
+}
+
 TEST_CASE("factor_pivoted ends where it is interrupted, and writes nowhere else") {
   // A clock on which each question is due.
   class Clock final : public lupine::Clock {

@@ -2,6 +2,7 @@
 #include "device/cpu/pivoted_lu.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <utility>
 
@@ -19,6 +20,14 @@ namespace {
 constexpr std::int64_t leaf = 16;
 // The columns that are updated at once: some tenths of a second for a complex A of order 8000.
 constexpr std::int64_t piece = 512;
+
+// Operations of an LU of m rows and n columns: LAPACK Working Note 41.
+double lu_operations(Field field, std::int64_t rows, std::int64_t columns) {
+  const auto m = static_cast<double>(rows);
+  const auto n = static_cast<double>(columns);
+  const auto parts = static_cast<double>(parts_of(field));
+  return parts * parts * n * n * (m - n / 3);
+}
 
 // Row i of `a` changes places with row pivots[i] - 1, for each i of [begin, end) in turn. Several
 // columns at once, since an exchange in a column waits for the one before it.
@@ -38,13 +47,16 @@ void exchange_rows(MatrixView<T> a, std::span<const int> pivots, std::int64_t be
 template <class T>
 class PivotedLu {
  public:
-  PivotedLu(MatrixView<T> a, std::span<int> pivots, Interrupt* interrupt)
-      : a_(a), pivots_(pivots), interrupt_(interrupt) {}
+  PivotedLu(MatrixView<T> a, std::span<int> pivots, Interrupt* interrupt, const WholePanels& panels)
+      : a_(a), pivots_(pivots), interrupt_(interrupt), panels_(panels) {}
 
   // Factors columns [begin, end), in rows from `begin` on. With A11 in rows and columns
   // [begin, middle), and A22 behind it:
   //     A11, A21 -> L11 U11, L21;  U12 = L11^-1 A12;  A22 - L21 U12 -> L22 U22.
   void factor(std::int64_t begin, std::int64_t end) {
+    if (panels_.by != nullptr &&
+        lu_operations(field_of<T>, a_.rows - begin, end - begin) <= panels_.most)
+      return factor_whole(begin, end);
     if (end - begin <= leaf) return eliminate(begin, end);
     const std::int64_t middle = begin + round_up((end - begin) / 2, leaf);
     const std::int64_t left = middle - begin;
@@ -67,7 +79,16 @@ class PivotedLu {
   std::int64_t zero_pivot() const { return zero_; }
 
  private:
-  bool ended() const { return interrupt_ != nullptr && interrupt_->ended(); }
+  bool ended() const { return has_ended(interrupt_); }
+
+  void factor_whole(std::int64_t begin, std::int64_t end) {
+    const std::span<int> rows =
+        pivots_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    const std::int64_t zero =
+        factor_by_lapack(a_.block(begin, begin, a_.rows - begin, end - begin), rows, panels_.by);
+    for (int& row : rows) row += static_cast<int>(begin);
+    if (zero >= 0 && zero_ < 0) zero_ = begin + zero;
+  }
 
   // One column after the other; a pass over the rows eliminates column j in the columns behind it,
   // and finds the pivot of column j + 1.
@@ -87,22 +108,32 @@ class PivotedLu {
   MatrixView<T> a_;
   std::span<int> pivots_;
   Interrupt* interrupt_;
+  WholePanels panels_;
   std::int64_t zero_ = -1;
 };
 
 }  // namespace
 
+std::int64_t most_whole(Field field) {
+  return static_cast<std::int64_t>(std::cbrt(WholePanels{}.most / lu_operations(field, 1, 1)));
+}
+
 template <class T>
-std::int64_t factor_pivoted(MatrixView<T> a, std::span<int> pivots, Interrupt* interrupt) {
+std::int64_t factor_pivoted(MatrixView<T> a, std::span<int> pivots, Interrupt* interrupt,
+                            const WholePanels& panels) {
   LUPINE_EXPECTS(a.rows == a.columns && a.rows == std::ssize(pivots) &&
                  a.rows < std::int64_t{1} << 31);
-  PivotedLu<T> lu(a, pivots, interrupt);
+  PivotedLu<T> lu(a, pivots, interrupt, panels);
   if (!a.empty()) lu.factor(0, a.columns);
   return lu.zero_pivot();
 }
-template std::int64_t factor_pivoted(MatrixView<float>, std::span<int>, Interrupt*);
-template std::int64_t factor_pivoted(MatrixView<double>, std::span<int>, Interrupt*);
-template std::int64_t factor_pivoted(MatrixView<std::complex<float>>, std::span<int>, Interrupt*);
-template std::int64_t factor_pivoted(MatrixView<std::complex<double>>, std::span<int>, Interrupt*);
+template std::int64_t factor_pivoted(MatrixView<float>, std::span<int>, Interrupt*,
+                                     const WholePanels&);
+template std::int64_t factor_pivoted(MatrixView<double>, std::span<int>, Interrupt*,
+                                     const WholePanels&);
+template std::int64_t factor_pivoted(MatrixView<std::complex<float>>, std::span<int>, Interrupt*,
+                                     const WholePanels&);
+template std::int64_t factor_pivoted(MatrixView<std::complex<double>>, std::span<int>, Interrupt*,
+                                     const WholePanels&);
 
 }  // namespace lupine
