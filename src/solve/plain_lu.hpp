@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/interrupt.hpp"
+#include "device/cpu/pivoted_lu.hpp"
 #include "host/lapack_lu.hpp"
 #include "host/thread_scope.hpp"
 #include "solve/plain_matrix.hpp"
@@ -25,8 +26,9 @@ template <class T, class Low>
 class PlainLu {
   using Number = decltype(std::abs(Low{}));
   static constexpr std::int64_t parts = parts_of(field_of<T>);
-  static constexpr double far = 0x1p400;  // the largest number; 1 / far is the smallest one
-  static constexpr double alike = 10;     // ratio of sizes of rows that LAPACK leaves alone
+  static constexpr std::int64_t small = 128;  // the order up to which solve_small() is faster
+  static constexpr double far = 0x1p400;      // the largest number; 1 / far is the smallest one
+  static constexpr double alike = 10;         // ratio of sizes of rows that LAPACK leaves alone
   // Real multiplications that one thread does sooner than several meet; fewer where they spin.
   static constexpr std::int64_t by_one_thread = 4'000'000;
   static constexpr std::int64_t by_one_beside_spinning = 500'000;
@@ -34,7 +36,7 @@ class PlainLu {
  public:
   PlainLu(std::int64_t n, int threads)
       : resources_(small_resources(field_of<T>, precision_of<Number>, n, threads)),
-        of_many_{shared_lapack(threads), threads},
+        of_many_{shared_lapack(threads), threads, {}},
         memory_(std::make_unique_for_overwrite<Number[]>(entries(parts * n * n))),
         lu_{reinterpret_cast<Low*>(memory_.get()), n, n, n},
         pivots_(entries(n)) {}
@@ -59,8 +61,12 @@ class PlainLu {
     const SmallResources& by = one ? resources_ : of_many_;
     const ThreadScope threads(one || by.lapack != nullptr ? 1 : by.threads);
     if constexpr (std::is_same_v<T, Low>) {
+      // Where preparing the triangles takes less time than that saves.
+      const std::int64_t size = parts * parts * n;
+      const std::int64_t count = std::ssize(v) / n;
+      if (size <= small && 4 * count >= size)
+        return solve_small<T>(transpose_, lu_, pivots_, {v.data(), n, count, n});
       solve_by_lapack<Low>(transpose_, lu_, pivots_, v, by.lapack);
-      for (std::size_t i = 0; scale_ != 1 && i < v.size(); ++i) v[i] *= scale_;
     } else {
       std::vector<Low> low(v.size());
       std::vector<double> scales;

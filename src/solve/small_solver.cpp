@@ -69,9 +69,9 @@ std::int64_t small_limit(bool shared) {
 }
 
 SmallResources small_resources(Field field, Precision precision, std::int64_t n, int threads) {
-  if (n <= one_thread_limit(field, precision, threads)) return {nullptr, 1};
+  if (n <= one_thread_limit(field, precision, threads)) return {nullptr, 1, {}};
   const LapackRoutines* const shared = shared_lapack(threads);
-  if (shared == nullptr) return {nullptr, threads};
+  if (shared == nullptr) return {nullptr, threads, {}};
   // Up to here the other library's products alone are faster than its getrf; with more threads that
   // has not been measured.
   const std::int64_t by_products = field == Field::real && threads <= 2 ? 1500 : 0;

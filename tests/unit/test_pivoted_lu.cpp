@@ -260,6 +260,44 @@ TEST_CASE("factor_pivoted leaves panels of few operations to the getrf that it i
   }
 }
 
+TEMPLATE_TEST_CASE("solve_small finds solutions that are known", "", double, std::complex<double>) {
+  using T = TestType;
+  const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+  for (const std::int64_t n : {1, 2, 5, 31, 32, 33, 64, 100})
+    for (const std::int64_t count : {1, 7})
+      for (const bool transposed : {false, true}) {
+        CAPTURE(n, count, transposed);
+        // Whole numbers, so that B is exact.
+        Padded<T> a = random_matrix<T>(n);
+        for (std::int64_t j = 0; j < n; ++j)
+          for (std::int64_t i = 0; i < n; ++i) {
+            T& entry = a.view()(i, j);
+            if constexpr (field_of<T> == Field::real)
+              entry = std::round(9 * entry) + (i == (j + 3) % n ? 40 : 0);
+            else
+              entry = T(std::round(9 * entry.real()),
+                        std::round(9 * entry.imag()) + (i == (j + 3) % n ? 40 : 0));
+          }
+        std::vector<T> known(size(n * count));
+        for (std::size_t i = 0; i < known.size(); ++i)
+          known[i] = T(static_cast<double>(i % 13) - 6);
+        std::vector<T> x(known.size());
+        for (std::int64_t k = 0; k < count; ++k)
+          for (std::int64_t j = 0; j < n; ++j)
+            for (std::int64_t i = 0; i < n; ++i)
+              x[size(i + k * n)] +=
+                  (transposed ? a.view()(j, i) : a.view()(i, j)) * known[size(j + k * n)];
+        std::vector<int> pivots(size(n));
+        REQUIRE(factor_pivoted(a.view(), pivots) == -1);
+        solve_small<T>(transposed ? Transpose::yes : Transpose::no, a.view(), pivots,
+                       {x.data(), n, count, n});
+        double error = 0;
+        for (std::size_t i = 0; i < x.size(); ++i)
+          error = std::max(error, std::abs(x[i] - known[i]));
+        CHECK(error < 1e-10);
+      }
+}
+
 TEST_CASE("factor_pivoted ends where it is interrupted, and writes nowhere else") {
   // A clock on which each question is due.
   class Clock final : public lupine::Clock {

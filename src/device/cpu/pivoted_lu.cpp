@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstddef>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
@@ -18,6 +21,8 @@ namespace {
 
 // The columns that are eliminated one by one: their rows stay in the first-level cache meanwhile.
 constexpr std::int64_t leaf = 16;
+// The order of complex triangles up to which solves are by pairs of real numbers.
+constexpr std::int64_t pairs = 128;
 // The columns that are updated at once: some tenths of a second for a complex A of order 8000.
 constexpr std::int64_t piece = 512;
 
@@ -67,7 +72,7 @@ class PivotedLu {
       const std::int64_t some = std::min(piece, end - j);
       exchange_rows<T>(a_.block(0, j, a_.rows, some), pivots_, begin, middle);
       const MatrixView<T> u12 = a_.block(begin, j, left, some);
-      solve_left_lower<T>(a_.block(begin, begin, left, left), u12);
+      solve_lower(begin, u12);
       subtract_product<T>(a_.block(middle, begin, below, left), u12,
                           a_.block(middle, j, below, some));
     }
@@ -80,6 +85,20 @@ class PivotedLu {
 
  private:
   bool ended() const { return has_ended(interrupt_); }
+
+  // B <- L^-1 B, of L from row and column `begin` on: by products of many columns, which an E(L) of
+  // pairs (solve_left_lower()) would not have.
+  void solve_lower(std::int64_t begin, MatrixView<T> b) {
+    const MatrixView<T> l = a_.block(begin, begin, b.rows, b.rows);
+    if (field_of<T> == Field::real || b.rows <= pairs) return solve_left_lower<T>(l, b);
+    const std::int64_t half = b.rows / 2;
+    const std::int64_t rest = b.rows - half;
+    const MatrixView<T> first = b.block(0, 0, half, b.columns);
+    const MatrixView<T> second = b.block(half, 0, rest, b.columns);
+    solve_lower(begin, first);
+    subtract_product<T>(l.block(half, 0, rest, half), first, second);
+    solve_lower(begin + half, second);
+  }
 
   void factor_whole(std::int64_t begin, std::int64_t end) {
     const std::span<int> rows =
@@ -113,6 +132,70 @@ class PivotedLu {
 };
 
 }  // namespace
+
+// A = P^T L U. With the reversal J, J U J and J L^T J are lower triangles:
+//     A^-1 = J (J U J)^-1 J L^-1 P,    A^-T = P^T J (J L^T J)^-1 J U^-T.
+template <class T>
+void solve_small(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
+                 MatrixView<T> x) {
+  LUPINE_EXPECTS(x.rows == lu.columns);
+  const std::int64_t n = lu.columns;
+  const auto size = static_cast<std::size_t>(n);
+  const bool is_transposed = transpose != Transpose::no;
+  std::vector<T> l(size * size);
+  std::vector<T> u(size * size);
+  const MatrixView<T> lower{l.data(), n, n, n};
+  const MatrixView<T> upper{u.data(), n, n, n};
+  std::vector<T> reciprocals(size);
+  std::vector<T> w(size);
+  std::vector<std::size_t> rows(size);  // row i of P X is row rows[i] of X
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  for (std::size_t i = 0; i < size; ++i)
+    std::swap(rows[i], rows[static_cast<std::size_t>(pivots[i] - 1)]);
+  for (std::int64_t k = 0; k < n; ++k) {
+    reciprocals[static_cast<std::size_t>(k)] = T(1) / lu(k, k);
+    const std::int64_t back = n - 1 - k;
+    for (std::int64_t i = k + 1; i < n; ++i) {
+      lower(i, k) = is_transposed ? lu(back, n - 1 - i) : lu(i, k);
+      upper(i, k) =
+          is_transposed ? lu(k, i) / lu(i, i) : lu(n - 1 - i, back) / lu(n - 1 - i, n - 1 - i);
+    }
+  }
+  const auto solve = [&](MatrixView<T> triangle) { solve_left_lower<T>(triangle, x); };
+  const auto each_column = [&](const auto& change) {
+    for (std::int64_t k = 0; k < x.columns; ++k) change(std::span(x.column(k), size));
+  };
+  const auto divide = [&](std::span<T> v) {
+    for (std::size_t i = 0; i < size; ++i) v[i] *= reciprocals[i];
+  };
+  if (is_transposed) {
+    each_column(divide);
+    solve(upper);
+    each_column([](std::span<T> v) { std::ranges::reverse(v); });
+    solve(lower);
+    each_column([&](std::span<T> v) {
+      std::ranges::copy(v, w.begin());
+      for (std::size_t i = 0; i < size; ++i) v[rows[i]] = w[size - 1 - i];
+    });
+  } else {
+    each_column([&](std::span<T> v) {
+      std::ranges::copy(v, w.begin());
+      for (std::size_t i = 0; i < size; ++i) v[i] = w[rows[i]];
+    });
+    solve(lower);
+    each_column([&](std::span<T> v) {
+      divide(v);
+      std::ranges::reverse(v);
+    });
+    solve(upper);
+    each_column([](std::span<T> v) { std::ranges::reverse(v); });
+  }
+}
+
+template void solve_small(Transpose, MatrixView<const double>, std::span<const int>,
+                          MatrixView<double>);
+template void solve_small(Transpose, MatrixView<const std::complex<double>>, std::span<const int>,
+                          MatrixView<std::complex<double>>);
 
 std::int64_t most_whole(Field field) {
   return static_cast<std::int64_t>(std::cbrt(WholePanels{}.most / lu_operations(field, 1, 1)));

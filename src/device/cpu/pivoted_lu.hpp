@@ -34,6 +34,14 @@ template <class T>
 std::int64_t factor_pivoted(MatrixView<T> a, std::span<int> pivots, Interrupt* interrupt = nullptr,
                             const WholePanels& panels = {});
 
+/// X <- A^-1 X or A^-T X with the factors of factor_pivoted(), for small A: up to five times as
+/// fast as OpenBLAS's getrs. Both triangles become unit lower ones, by a division of rows and by
+/// reversals, so that an x has the backward error of a triangular solve but for two roundings.
+/// @pre x has as many rows as lu
+template <class T>
+void solve_small(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
+                 MatrixView<T> x);
+
 /// The largest order of a matrix that is one such panel.
 std::int64_t most_whole(Field field);
 
