@@ -179,25 +179,33 @@ class Refinement {
     }
   }
 
-  // Goes on with each x that `ir` has found, to its last digit, while that is worth its time. A
-  // correction in twice FP64's precision takes as long as those before; the first two tell the
-  // rate.
+  // Goes on with each x that `ir` has found, to its last digit, while that is worth its time: at
+  // least two corrections, which tell the rate, and the residual before them. A residual in twice
+  // FP64's precision takes no less time than the others; the first one tells how much it takes.
   void classic_forward() {
     const auto fits = [&](const Column& c) { return c.outcome.converged && left(c) > 0; };
     if (b_.count() > Device::few_vectors || solves_ == 0 || !std::ranges::all_of(columns_, fits))
       return;
-    constexpr double least = 2.5;  // two corrections and the residual before them
     const double begin = seconds();
-    const double correction = begin / solves_;
-    times_.forward = least * correction;
-    if (times_.forward > options_.forward_worth) return;
+    const double solve_time = slowest(times_.solves) / solves_;
+    const auto is_worth = [&](double residual_time) {
+      times_.forward = 2 * solve_time + 3 * residual_time;
+      return times_.forward <= options_.forward_worth;
+    };
+    if (!is_worth(slowest(times_.residuals) / solves_)) return;
     options_.forward = true;
     std::vector<std::int64_t> all(columns_.size());
     std::iota(all.begin(), all.end(), 0);
     for (Column& c : columns_) c.outcome.low.assign(c.outcome.x.size(), 0.0);
     Block block = block_of(std::move(all));
     begin_again(block);
-    const double most = options_.forward_worth / correction;
+    const double first = seconds() - begin;
+    if (!is_worth(first)) {
+      options_.forward = false;
+      for (Column& c : columns_) c.outcome.low.clear();
+      return;
+    }
+    const double most = options_.forward_worth / (solve_time + first);
     for (int steps = 1; block.count() > 0; ++steps) {
       correct(block, solve(block, block.residual()));
       keep_if(block, [&](const Column& c) {
@@ -325,8 +333,9 @@ class Refinement {
   }
 
   // Of the slowest rank.
-  double seconds() const {
-    return system_.grid().all().all_reduce(times_.solves + times_.residuals, Reduction::max);
+  double seconds() const { return slowest(times_.solves + times_.residuals); }
+  double slowest(double seconds) const {
+    return system_.grid().all().all_reduce(seconds, Reduction::max);
   }
 
   // Decides after a step of GMRES, by the rate of the last steps: a plateau that has just ended
