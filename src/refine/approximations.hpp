@@ -12,6 +12,7 @@
 #include "element/two_sum.hpp"
 
 #include "core/numbers.hpp"
+#include "refine/refinement.hpp"
 #include "refine/vectors.hpp"
 
 namespace lupine {
@@ -114,6 +115,20 @@ struct Block {
     numbers.resize(places.size());
     moved.resize(places.size());
   }
+};
+
+/// One right-hand side while it is refined.
+struct RefinedColumn {
+  double error = 0;  ///< of the present x, by the stop rule
+  Slowness slow{};
+  RefineOutcome outcome{};  ///< whose x and error are those of the best x
+  bool measured = false;    ///< whether outcome.residual and bound are those of its x
+  // With `forward`:
+  double residual = 0;    ///< ||b - A (x + low)|| of the present x
+  Corrections norm{};     ///< in the weighted norm
+  Corrections entries{};  ///< the largest of an entry beside that entry
+
+  bool finite() const { return std::isfinite(error); }
 };
 
 }  // namespace lupine

@@ -60,18 +60,7 @@ class Refinement {
   }
 
  private:
-  struct Column {
-    double error = 0;  ///< of the present x, by the stop rule
-    Slowness slow{};
-    RefineOutcome outcome{};  ///< whose x and error are those of the best x
-    bool measured = false;    ///< whether outcome.residual and bound are those of its x
-    // With `forward`:
-    double residual = 0;    ///< ||b - A (x + low)|| of the present x
-    Corrections norm{};     ///< in the weighted norm
-    Corrections entries{};  ///< the largest of an entry beside that entry
-
-    bool finite() const { return std::isfinite(error); }
-  };
+  using Column = RefinedColumn;
 
   bool componentwise() const { return options_.stop == StopRule::componentwise; }
   Column& column(std::int64_t k) { return columns_[static_cast<std::size_t>(k)]; }
@@ -115,6 +104,12 @@ class Refinement {
     block.moved.assign(numbers.size(), 0.0);
     block.numbers = std::move(numbers);
     return block;
+  }
+
+  Block block_of_all() const {
+    std::vector<std::int64_t> all(columns_.size());
+    std::iota(all.begin(), all.end(), 0);
+    return block_of(std::move(all));
   }
 
   // Calls stays(column) for each right-hand side of the block, and keeps those that stay.
@@ -194,10 +189,8 @@ class Refinement {
     };
     if (!is_worth(slowest(times_.residuals) / solves_)) return;
     options_.forward = true;
-    std::vector<std::int64_t> all(columns_.size());
-    std::iota(all.begin(), all.end(), 0);
     for (Column& c : columns_) c.outcome.low.assign(c.outcome.x.size(), 0.0);
-    Block block = block_of(std::move(all));
+    Block block = block_of_all();
     begin_again(block);
     const double first = seconds() - begin;
     if (!is_worth(first)) {
@@ -217,9 +210,7 @@ class Refinement {
 
   // As many corrections as the caller wants.
   void classic_as_asked() {
-    std::vector<std::int64_t> all(columns_.size());
-    std::iota(all.begin(), all.end(), 0);
-    Block block = block_of(std::move(all));
+    Block block = block_of_all();
     for (int i = 0; i < options_.corrections; ++i) correct(block, solve(block, block.r));
     for (Column& c : columns_) c.outcome.converged = true;
   }

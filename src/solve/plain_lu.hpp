@@ -26,7 +26,7 @@ template <class T, class Low>
 class PlainLu {
   using Number = decltype(std::abs(Low{}));
   static constexpr std::int64_t parts = parts_of(field_of<T>);
-  static constexpr std::int64_t small = 128;  // the order up to which solve_small() is faster
+  static constexpr std::int64_t small = 128;  // the order up to which solve_pivoted() is faster
   static constexpr double far = 0x1p400;      // the largest number; 1 / far is the smallest one
   static constexpr double alike = 10;         // ratio of sizes of rows that LAPACK leaves alone
   // Real multiplications that one thread does sooner than several meet; fewer where they spin.
@@ -65,7 +65,7 @@ class PlainLu {
       const std::int64_t size = parts * parts * n;
       const std::int64_t count = std::ssize(v) / n;
       if (size <= small && 4 * count >= size)
-        return solve_small<T>(transpose_, lu_, pivots_, {v.data(), n, count, n});
+        return solve_pivoted<T>(transpose_, lu_, pivots_, {v.data(), n, count, n});
       solve_by_lapack<Low>(transpose_, lu_, pivots_, v, by.lapack);
     } else {
       std::vector<Low> low(v.size());

@@ -136,7 +136,7 @@ class PivotedLu {
 // A = P^T L U. With the reversal J, J U J and J L^T J are lower triangles:
 //     A^-1 = J (J U J)^-1 J L^-1 P,    A^-T = P^T J (J L^T J)^-1 J U^-T.
 template <class T>
-void solve_small(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
+void solve_pivoted(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
                  MatrixView<T> x) {
   LUPINE_EXPECTS(x.rows == lu.columns);
   const std::int64_t n = lu.columns;
@@ -192,9 +192,9 @@ void solve_small(Transpose transpose, MatrixView<const T> lu, std::span<const in
   }
 }
 
-template void solve_small(Transpose, MatrixView<const double>, std::span<const int>,
+template void solve_pivoted(Transpose, MatrixView<const double>, std::span<const int>,
                           MatrixView<double>);
-template void solve_small(Transpose, MatrixView<const std::complex<double>>, std::span<const int>,
+template void solve_pivoted(Transpose, MatrixView<const std::complex<double>>, std::span<const int>,
                           MatrixView<std::complex<double>>);
 
 std::int64_t most_whole(Field field) {

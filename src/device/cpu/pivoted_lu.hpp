@@ -39,7 +39,7 @@ std::int64_t factor_pivoted(MatrixView<T> a, std::span<int> pivots, Interrupt* i
 /// reversals, so that an x has the backward error of a triangular solve but for two roundings.
 /// @pre x has as many rows as lu
 template <class T>
-void solve_small(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
+void solve_pivoted(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
                  MatrixView<T> x);
 
 /// The largest order of a matrix that is one such panel.
