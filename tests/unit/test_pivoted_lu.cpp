@@ -260,7 +260,8 @@ TEST_CASE("factor_pivoted leaves panels of few operations to the getrf that it i
   }
 }
 
-TEMPLATE_TEST_CASE("solve_pivoted finds solutions that are known", "", double, std::complex<double>) {
+TEMPLATE_TEST_CASE("solve_pivoted finds solutions that are known", "", double,
+                   std::complex<double>) {
   using T = TestType;
   const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
   for (const std::int64_t n : {1, 2, 5, 31, 32, 33, 64, 100})
@@ -290,7 +291,7 @@ TEMPLATE_TEST_CASE("solve_pivoted finds solutions that are known", "", double, s
         std::vector<int> pivots(size(n));
         REQUIRE(factor_pivoted(a.view(), pivots) == -1);
         solve_pivoted<T>(transposed ? Transpose::yes : Transpose::no, a.view(), pivots,
-                       {x.data(), n, count, n});
+                         {x.data(), n, count, n});
         double error = 0;
         for (std::size_t i = 0; i < x.size(); ++i)
           error = std::max(error, std::abs(x[i] - known[i]));

@@ -137,7 +137,7 @@ class PivotedLu {
 //     A^-1 = J (J U J)^-1 J L^-1 P,    A^-T = P^T J (J L^T J)^-1 J U^-T.
 template <class T>
 void solve_pivoted(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
-                 MatrixView<T> x) {
+                   MatrixView<T> x) {
   LUPINE_EXPECTS(x.rows == lu.columns);
   const std::int64_t n = lu.columns;
   const auto size = static_cast<std::size_t>(n);
@@ -193,9 +193,9 @@ void solve_pivoted(Transpose transpose, MatrixView<const T> lu, std::span<const 
 }
 
 template void solve_pivoted(Transpose, MatrixView<const double>, std::span<const int>,
-                          MatrixView<double>);
+                            MatrixView<double>);
 template void solve_pivoted(Transpose, MatrixView<const std::complex<double>>, std::span<const int>,
-                          MatrixView<std::complex<double>>);
+                            MatrixView<std::complex<double>>);
 
 std::int64_t most_whole(Field field) {
   return static_cast<std::int64_t>(std::cbrt(WholePanels{}.most / lu_operations(field, 1, 1)));

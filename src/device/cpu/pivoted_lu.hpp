@@ -40,7 +40,7 @@ std::int64_t factor_pivoted(MatrixView<T> a, std::span<int> pivots, Interrupt* i
 /// @pre x has as many rows as lu
 template <class T>
 void solve_pivoted(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
-                 MatrixView<T> x);
+                   MatrixView<T> x);
 
 /// The largest order of a matrix that is one such panel.
 std::int64_t most_whole(Field field);
