@@ -61,6 +61,7 @@ endfunction()
 foreach(layer comm matrix transport generate factor refine setup)
   lupine_paper_layer(${layer} ${layer}/*.cpp)
 endforeach()
+lupine_paper_layer(solve solve/attempt.cpp)
 lupine_paper_layer(device device/buffer.cpp device/device.cpp device/device_traits.cpp
                      device/emulation_workspace.cpp)
 lupine_paper_layer(cuda ${lupine_cuda_device})

@@ -149,22 +149,23 @@ def _program() -> str:
 def predict(
     benchmark: str = "mxp", machine: str = "h200", n: Any = None, **options: Any
 ) -> BenchmarkResult:
-    """Predicts HPL-MxP ("mxp") or HPL ("hpl") on a machine that is not here.
+    """Predicts HPL-MxP ("mxp"), HPL ("hpl"), or the steps of a system of your own ("solve") on a
+    machine that is not here.
 
     Parameters
     ----------
-    benchmark : {"mxp", "hpl"}
+    benchmark : {"mxp", "hpl", "solve"}
     machine : str
         a shipped machine, such as "h200", "h200-x8", "h200-cluster", or a path to a machine file
     n : int or list of int, optional
-        order of the matrix; by default the largest that fits
+        order of the matrix; by default the largest that fits ("solve": it must be given)
     **options
         the options of ``lupine predict``, with ``_`` for ``-``: ranks, nb, precision ...; True for
         an option without a value, such as ``search=True``, and a list for one of several values,
         such as ``scale=[1, 8, 64]``
     """
-    if benchmark not in ("mxp", "hpl"):
-        raise ValueError(f"benchmark is {benchmark!r}; allowed: 'mxp', 'hpl'")
+    if benchmark not in ("mxp", "hpl", "solve"):
+        raise ValueError(f"benchmark is {benchmark!r}; allowed: 'mxp', 'hpl', 'solve'")
     orders = [_order(order) for order in n] if _is_list(n) else _order(n)
     words = [_program(), "predict", benchmark, "--machine", str(machine), *_words("n", orders)]
     for name, value in options.items():

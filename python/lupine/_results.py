@@ -157,7 +157,7 @@ class BenchmarkResult:
     @property
     def seconds(self) -> float:
         """Seconds of factorization and refinement, of the slowest rank."""
-        return float(self._document["time_seconds"])
+        return float(self.time_seconds)
 
     def to_dict(self) -> dict[str, Any]:
         """The whole document."""

@@ -129,6 +129,10 @@ def test_predictions(predictions):
     assert result.n == 65536 and result.gflops > 1e5
     assert result.predicted["machine"] == "h200" and "predicted" in repr(result)
     assert lupine.predict("hpl", machine="h200-x8", n=32768, ranks=4).ranks == 4
+    steps = lupine.predict("solve", n=20000, complex=True, precision=["fp32", "fp64"]).steps
+    assert [step["precision"] for step in steps] == ["fp32", "fp64"]
+    with pytest.raises(ValueError, match="order"):
+        lupine.predict("solve")
 
 
 def test_predictions_with_lists_and_flags(predictions):

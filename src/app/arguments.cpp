@@ -180,6 +180,9 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
     throw UsageError("--search and --scale are two tasks; allowed: one of them");
   if (!p.scale.empty() && p.ranks != 0)
     throw UsageError("--scale and --ranks both say how many ranks; allowed: one of them");
+  if (arguments.command == Command::solve && p.n == 0)
+    throw UsageError(fmt::format("-N, the order of A, is missing; allowed: {}",
+                                 range_text<std::int64_t>(range_of("n"))));
   const bool study = p.search || !p.scale.empty();
   if (study && arguments.command == Command::bench)
     throw UsageError("--scale: allowed with predict mxp and predict hpl");
@@ -260,7 +263,7 @@ void settle(const CommandWords& command, const CLI::App& app, Arguments& argumen
   if (command.command == Command::calibrate) {
     if (arguments.predict.calibrate.empty())
       throw UsageError(
-          "predict what? allowed: lupine predict mxp|hpl|bench --machine NAME|FILE, or "
+          "predict what? allowed: lupine predict mxp|hpl|bench|solve --machine NAME|FILE, or "
           "lupine predict --calibrate FILE");
     return;
   }
@@ -270,7 +273,7 @@ void settle(const CommandWords& command, const CLI::App& app, Arguments& argumen
   pair_grids(arguments.choices);
   const bool has_dat = command.command == Command::mxp || command.command == Command::hpl;
   arguments.may_take_dat = has_dat && says_nothing_of_dat(normalizer);
-  if (command.command == Command::solve) {
+  if (command.command == Command::solve && !arguments.predict.on) {
     require_files(app, arguments.solve);
     require_one_precision(arguments.solve.options);
   }
@@ -300,9 +303,10 @@ std::vector<CommandWords>::const_iterator command_of(const std::vector<CommandWo
   const std::string& behind = words[1];
   const auto command = named("predict " + behind);
   if (command == table.end()) {
-    const std::string meant = suggestion(behind, {"mxp", "hpl", "bench"});
-    throw UsageError(fmt::format("predict '{}'{} allowed: mxp, hpl, bench, or --calibrate FILE",
-                                 printable(behind), meant.empty() ? "?" : meant));
+    const std::string meant = suggestion(behind, {"mxp", "hpl", "bench", "solve"});
+    throw UsageError(
+        fmt::format("predict '{}'{} allowed: mxp, hpl, bench, solve, or --calibrate FILE",
+                    printable(behind), meant.empty() ? "?" : meant));
   }
   return command;
 }

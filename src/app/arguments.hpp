@@ -45,8 +45,12 @@ struct PredictArguments {
   double budget = 300;           ///< seconds for the search
   bool broadcast_given = false;  ///< whether --bcast was given, which a search does not vary then
   std::vector<int> scale{};      ///< numbers of ranks, for a table of weak scaling
-  std::string calibrate;         ///< file for the numbers of this machine
-  double seconds = 60;           ///< of the calibration, about
+  std::int64_t n = 0;            ///< solve: order of A
+  std::int64_t rhs = 1;          ///< solve: right-hand sides; 0: n
+  bool complex = false;          ///< solve: whether A and b are
+  std::vector<Precision> precisions{};  ///< solve: of the LU; empty: all that the machine has
+  std::string calibrate;                ///< file for the numbers of this machine
+  double seconds = 60;                  ///< of the calibration, about
 };
 
 /// Arguments of `lupine check`.

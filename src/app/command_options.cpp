@@ -207,12 +207,11 @@ Option hpl_nb_option(Arguments& a) {
 }
 
 /// A number of right-hand sides; 0 stands for n, the order of the matrix.
-Option rhs_option(std::int64_t& target) {
+Option rhs_option(const std::string& where, std::int64_t& target) {
   const OptionRange& range = range_of("rhs");
   const std::string allowed = range_text<int>(range) + ", or n: as many as the order";
-  return {"--rhs", "NUMBER",
-          "With a user's matrix: right-hand sides, or n: as many as the order (default 1)", allowed,
-          [&target, &range, allowed](const std::string& text) {
+  return {"--rhs", "NUMBER", where + "right-hand sides, or n: as many as the order (default 1)",
+          allowed, [&target, &range, allowed](const std::string& text) {
             const auto value = text == "n" ? std::optional(0) : read<int>(text);
             if (!value || (text != "n" && !is_in(range, *value))) reject("--rhs", text, allowed);
             target = *value;
@@ -233,6 +232,17 @@ Option submission_option(Arguments& a) {
   return option;
 }
 
+/// Options of every prediction: the machine and its ranks.
+Options paper_options(PredictArguments& p) {
+  return {
+      {"--machine", "NAME|FILE", "Machine to simulate: a machine file, or a shipped machine",
+       "a machine file, or the name of a machine",
+       [&p](const std::string& text) { p.machine = text; }},
+      number("--ranks", "Ranks (default: P x Q, or as many as the machine has)", p.ranks),
+      number("--corrections", "Corrections of the refinement (default 3)", p.corrections),
+  };
+}
+
 /// Options of `lupine compare` that no other command has, or that differ from those of others.
 Options contest_options(Arguments& a) {
   const std::string several = "; or several, separated by commas";
@@ -240,7 +250,7 @@ Options contest_options(Arguments& a) {
   const std::string precisions = "fp16, bf16, fp16x3, fp32";
   return {
       number("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.orders),
-      rhs_option(a.compare.rhs),
+      rhs_option("With a user's matrix: ", a.compare.rhs),
       list("--solvers,--contestants",
            "Solvers to compare, with a user's matrix neither mxp nor hpl (default all that are "
            "allowed, dgesvx with a user's matrix, dgesvxx with --accuracy alone): " +
@@ -406,16 +416,34 @@ Options check_options(Arguments& a) {
 
 Options predict_options(Arguments& a) {
   PredictArguments& p = a.predict;
-  return {
-      {"--machine", "NAME|FILE", "Machine to simulate: a machine file, or a shipped machine",
-       "a machine file, or the name of a machine",
-       [&p](const std::string& text) { p.machine = text; }},
-      number("--ranks", "Ranks (default: P x Q, or as many as the machine has)", p.ranks),
-      number("--corrections", "Corrections of the refinement (default 3)", p.corrections),
-      number("--scale", "Numbers of ranks for a table of weak scaling, such as 1,8,64", p.scale),
-      number("--budget", "With --search: seconds that it may take (default 300)", p.budget),
-      file("--plot", "With --scale: write the table as a picture (SVG) too", a.plot),
-  };
+  Options all = paper_options(p);
+  append(
+      all,
+      {number("--scale", "Numbers of ranks for a table of weak scaling, such as 1,8,64", p.scale),
+       number("--budget", "With --search: seconds that it may take (default 300)", p.budget),
+       file("--plot", "With --scale: write the table as a picture (SVG) too", a.plot)});
+  return all;
+}
+
+Options predict_solve_options(Arguments& a) {
+  PredictArguments& p = a.predict;
+  const std::string precisions = "bf16, fp16, fp16x3, fp32, fp64";
+  Options all = paper_options(p);
+  append(all,
+         {number("-N,--n", "Order of A", p.n), rhs_option("Number of ", p.rhs),
+          flag("--complex", "A and b are complex", [&p] { p.complex = true; }),
+          list("--precision",
+               "Precisions of the LU's update (default: those that the machine has rates for): " +
+                   precisions,
+               precisions + "; or several, separated by commas", p.precisions,
+               [precisions](const std::string& word) {
+                 return read_name<Precision>(word, precisions);
+               })});
+  append(all, layout_options(a.options.run));
+  all.push_back(chunk_option(a.options.run));
+  append(all, place_options(a.options.run));
+  all.push_back(json_option(a));
+  return all;
 }
 
 Options calibrate_options(Arguments& a) {

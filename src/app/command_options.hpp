@@ -17,6 +17,8 @@ Options solve_options(Arguments& arguments);
 Options check_options(Arguments& arguments);
 /// The options of `lupine predict mxp`, `hpl` and `bench` beside those of the run.
 Options predict_options(Arguments& arguments);
+/// All options of `lupine predict solve`.
+Options predict_solve_options(Arguments& arguments);
 /// The options of `lupine predict --calibrate`.
 Options calibrate_options(Arguments& arguments);
 

@@ -43,6 +43,8 @@ inline constexpr Example examples[]{
     {"Check all nodes of a job before a long run",
      "mpirun -n 16 lupine check --seconds 20 --baseline figures.json"},
     {"Predict HPL-MxP on a node of eight H200", "lupine predict mxp --machine h200-x8"},
+    {"Predict what a complex system of order 50000 costs in each precision",
+     "lupine predict solve --machine h200 -N 50000 --complex"},
     {"Predict weak scaling", "lupine predict mxp --machine h200-cluster --scale 8,16,32"},
     {"Look for the best configuration of a machine that is not here",
      "lupine predict hpl --machine h200-x8 --search --budget 60"},

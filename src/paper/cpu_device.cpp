@@ -82,14 +82,13 @@ class PaperCpu final : public Device {
   }
   void copy(Queue&, ConstAnyMatrix, AnyMatrix to) override {
     const bool row = to.rows < least_column;
-    elements(row ? OperationKind::exchange : OperationKind::convert, to.precision, to.rows,
-             to.columns);
+    elements(row ? OperationKind::exchange : OperationKind::convert, to);
   }
 
   void generate(Queue&, const MatrixSpec& spec, const Distribution&, const Distribution&,
                 AnyMatrix a) override {
     self().order = spec.n;
-    elements(OperationKind::generate, a.precision, a.rows, a.columns);
+    elements(OperationKind::generate, a);
   }
   void factor_diagonal(Queue&, MatrixView<float> a, std::int64_t, FactorStatus*) override {
     const auto k = static_cast<double>(a.rows);
@@ -103,15 +102,14 @@ class PaperCpu final : public Device {
     operate(OperationKind::solve_right, purpose, m * k * k, m, 1, k);
   }
   void solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) override {
-    const auto n = static_cast<double>(b.columns);
-    const auto k = static_cast<double>(lu.rows);
-    operate(OperationKind::solve_left, b.precision == Precision::fp64 ? b.precision : purpose,
-            n * k * k, 1, n, k);
+    solve_left(lu, parts_of(b.field) * b.columns,
+               b.precision == Precision::fp64 ? b.precision : purpose);
   }
   void cast(Queue&, ConstAnyMatrix from, double, AnyMatrix to, PanelControl* control,
             FactorStatus*) override {
     if (Memory::real(control)) control->scale = 1;
-    elements(OperationKind::convert, to.precision, from.rows, from.columns);
+    const std::int64_t parts = parts_of(from.field);
+    elements(OperationKind::convert, to.precision, parts * from.rows, parts * from.columns);
   }
   // In the parts in which the CPU device computes it: messages move on between them.
   void update(Queue&, ConstAnyMatrix l, const PanelControl*, ConstAnyMatrix, const PanelControl*,
@@ -129,12 +127,12 @@ class PaperCpu final : public Device {
 
   void find_pivot(Queue&, ConstAnyMatrix column, PivotCandidate* found) override {
     draw(found, column.rows);
-    pass(static_cast<double>(column.rows * bytes_of(column.precision)) /
+    pass(static_cast<double>(column.rows * column.element_bytes()) /
          self().device().bandwidth);  // it reads the column
   }
   void offer_pivot(Queue&, ConstAnyMatrix rows, const PanelRows&, const PivotCandidate*,
                    std::byte*) override {
-    elements(OperationKind::exchange, rows.precision, 1, rows.columns);
+    elements(OperationKind::exchange, rows.block(0, 0, 1, rows.columns));
   }
   // The offers are drawn at random, and may have no memory: all ranks draw the same row.
   void take_pivot(Queue&, AnyMatrix rows, std::int64_t first, const PivotCandidate* found,
@@ -143,57 +141,64 @@ class PaperCpu final : public Device {
       *pivot = self().draw_row(first);
     else if (Memory::real(pivot) && Memory::real(found))
       *pivot = first + found->row;
-    elements(OperationKind::exchange, rows.precision, 2, rows.columns);
+    elements(OperationKind::exchange, rows.precision, 2 * parts_of(rows.field), rows.columns);
   }
   void eliminate(Queue&, ConstAnyMatrix, AnyMatrix rows, PivotCandidate* next) override {
     if (rows.columns > 1) draw(next, rows.rows);
-    const auto m = static_cast<double>(rows.rows);
-    const auto n = static_cast<double>(rows.columns);
+    const auto parts = static_cast<double>(parts_of(rows.field));
+    const double m = parts * static_cast<double>(rows.rows);
+    const double n = parts * static_cast<double>(rows.columns);
     if (!rows.empty()) operate(OperationKind::eliminate, rows.precision, 2 * m * n, m, n, 1);
   }
   void solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) override {
     solve_left_lower(queue, l, b, b.precision);
   }
   void subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix, AnyMatrix c) override {
-    if (!c.empty()) multiply(c.precision, c.rows, c.columns, a.columns);
+    const std::int64_t parts = parts_of(c.field);
+    if (!c.empty()) multiply(c.precision, parts * c.rows, c.columns, parts * a.columns);
   }
   void permute_rows(Queue&, const std::int64_t*, const std::int64_t*, std::int64_t count,
                     AnyMatrix a) override {
-    elements(OperationKind::exchange, a.precision, count, a.columns);
+    elements(OperationKind::exchange, a.block(0, 0, count, a.columns));
   }
   void gather_rows(Queue&, const std::int64_t*, ConstAnyMatrix, AnyMatrix to) override {
-    elements(OperationKind::exchange, to.precision, to.rows, to.columns);
+    elements(OperationKind::exchange, to);
   }
   void scatter_rows(Queue&, const std::int64_t*, ConstAnyMatrix from, AnyMatrix) override {
-    elements(OperationKind::exchange, from.precision, from.rows, from.columns);
+    elements(OperationKind::exchange, from);
   }
 
   void subtract_product(Queue&, Transpose, ConstAnyMatrix a, ConstAnyMatrix x, AnyMatrix) override {
     if (as_product(a, x))
       return a.empty() ? void() : multiply(a.precision, a.rows, x.columns, a.columns);
-    for (std::int64_t k = 0; k < x.columns; ++k)
-      elements(OperationKind::vector_product, a.precision, a.rows, a.columns);
+    elements(OperationKind::vector_product, a);
   }
   void solve_lower(Queue&, Transpose, ConstAnyMatrix lu, AnyMatrix x) override { sweep(lu, x); }
   void solve_upper(Queue&, Transpose, ConstAnyMatrix lu, AnyMatrix x) override { sweep(lu, x); }
-  void add(Queue&, ConstAnyMatrix x, AnyMatrix) override {
-    elements(OperationKind::convert, x.precision, x.rows, x.columns);
-  }
+  void add(Queue&, ConstAnyMatrix x, AnyMatrix) override { elements(OperationKind::convert, x); }
   void multiply_generated(Queue&, const MatrixSpec&, const Distribution& rows,
                           const Distribution& columns, const double*, double*, double*,
                           double*) override {
     elements(OperationKind::pass, Precision::fp64, rows.local_size(), columns.local_size());
   }
-
-  // Only users' matrices are complex.
-  void add_pairs(Queue&, Pairs, ConstAnyMatrix, AnyMatrix) override { refuse(); }
-  void spread_pairs(Queue&, ConstAnyMatrix, AnyMatrix) override { refuse(); }
-
-  void add_entries(Queue&, const MatrixEntry*, std::int64_t, AnyMatrix) override { refuse(); }
-  void multiply(Queue&, Transpose, ConstAnyMatrix, MatrixView<const double>, MatrixView<double>,
-                double*, MatrixView<double>, std::uint64_t*) override {
-    refuse();
+  void add_pairs(Queue&, Pairs, ConstAnyMatrix x, AnyMatrix) override {
+    elements(OperationKind::convert, x);
   }
+  void spread_pairs(Queue&, ConstAnyMatrix, AnyMatrix y) override {
+    elements(OperationKind::convert, y);
+  }
+
+  // A user's matrix ------------------------------------------------------------------------------
+
+  void multiply(Queue&, Transpose, ConstAnyMatrix a, MatrixView<const double>, MatrixView<double>,
+                double*, MatrixView<double>, std::uint64_t*) override {
+    elements(OperationKind::vector_product, a);
+  }
+  void scale(Queue&, ConstAnyMatrix, const double*, const double*, AnyMatrix to) override {
+    elements(OperationKind::convert, to);
+  }
+  void take_magnitudes(Queue&, AnyMatrix a) override { elements(OperationKind::convert, a); }
+  void add_entries(Queue&, const MatrixEntry*, std::int64_t, AnyMatrix) override { refuse(); }
   void largest_of_rows(Queue&, ConstAnyMatrix, const double*, double*, std::uint64_t*) override {
     refuse();
   }
@@ -201,11 +206,9 @@ class PaperCpu final : public Device {
     refuse();
   }
   void checksums_of_columns(Queue&, ConstAnyMatrix, std::uint64_t*) override { refuse(); }
-  void scale(Queue&, ConstAnyMatrix, const double*, const double*, AnyMatrix) override { refuse(); }
-  void take_magnitudes(Queue&, AnyMatrix) override { refuse(); }
 
  private:
-  [[noreturn]] static void refuse() { throw Fault("a user's matrix has no simulated time"); }
+  [[noreturn]] static void refuse() { throw Fault("this operation has no simulated time"); }
 
   static void pass(double seconds) {
     Rank& rank = self();
@@ -223,16 +226,26 @@ class PaperCpu final : public Device {
     const auto n = static_cast<double>(columns);
     operate(kind, precision, m * n, m, n, 1);
   }
+  static void elements(OperationKind kind, ConstAnyMatrix m) {
+    const ConstAnyMatrix numbers = m.real();
+    elements(kind, m.precision, numbers.rows, numbers.columns);
+  }
+  // B has so many columns of numbers: real and imaginary parts count apart.
+  static void solve_left(ConstAnyMatrix lu, std::int64_t columns, Precision precision) {
+    const auto n = static_cast<double>(parts_of(lu.field) * columns);
+    const auto k = static_cast<double>(lu.rows);
+    operate(OperationKind::solve_left, precision, n * k * k, 1, n, k);
+  }
   static void multiply(Precision precision, std::int64_t m, std::int64_t n, std::int64_t k) {
     const auto rows = static_cast<double>(m);
     const auto columns = static_cast<double>(n);
     const auto width = static_cast<double>(k);
     operate(OperationKind::product, precision, 2 * rows * columns * width, rows, columns, width);
   }
-  // A vector's solve reads half of the block.
+  // Few vectors' solve reads half of the block, once for all.
   static void sweep(ConstAnyMatrix lu, ConstAnyMatrix x) {
-    for (std::int64_t k = 0; k < x.columns; ++k)
-      elements(OperationKind::vector_product, lu.precision, ceil_div(lu.rows, 2), lu.columns);
+    if (as_product(lu, x)) return solve_left(lu, x.columns, x.precision);
+    elements(OperationKind::vector_product, lu.block(0, 0, ceil_div(lu.rows, 2), lu.columns));
   }
   static void draw(PivotCandidate* found, std::int64_t rows) {
     if (!Memory::real(found)) return;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <lupine/error.hpp>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -24,6 +25,7 @@
 #include "paper/scale.hpp"
 #include "paper/search.hpp"
 #include "paper/search_report.hpp"
+#include "paper/step_cost.hpp"
 #include "paper/world.hpp"
 
 namespace lupine {
@@ -79,20 +81,19 @@ paper::Scenario scenario_of(const Arguments& arguments) {
   return scenario;
 }
 
-/// What every simulated rank runs: the command as it is, on a machine whose clock is SimGrid's.
-int predict_runs(const paper::Scenario& scenario, const Arguments& parsed,
-                 const std::string& command_line) {
-  int status = 0;
+/// Runs work(world, run) as every simulated rank, on a machine whose clock is SimGrid's. `run` has
+/// the options for a rank of the scenario.
+void simulate_ranks(
+    const paper::Scenario& scenario, RunOptions run,
+    const std::function<void(const Communicator& world, const RunOptions& run)>& work) {
+  run.stall_timeout = 0;
+  run.threads = std::max(1, scenario.device.threads);
   paper::simulate(scenario, [&] {
     const Ending ending = ending_of([&] {
       int argc = 0;
       char** argv = nullptr;
       const MpiSession mpi(argc, argv);
-      const Communicator world = Communicator::duplicate(MPI_COMM_WORLD);
-      Arguments arguments = parsed;
-      arguments.options.run.stall_timeout = 0;
-      arguments.options.run.threads = std::max(1, scenario.device.threads);
-      status = run_benchmarks(world, arguments, {"", "none"}, command_line, {});
+      work(Communicator::duplicate(MPI_COMM_WORLD), run);
       return 0;
     });
     if (ending.status == 0) return;
@@ -101,6 +102,18 @@ int predict_runs(const paper::Scenario& scenario, const Arguments& parsed,
     std::fflush(nullptr);
     std::_Exit(ending.status);
   });
+}
+
+/// The command as it is.
+int predict_runs(const paper::Scenario& scenario, const Arguments& parsed,
+                 const std::string& command_line) {
+  int status = 0;
+  simulate_ranks(scenario, parsed.options.run,
+                 [&](const Communicator& world, const RunOptions& run) {
+                   Arguments arguments = parsed;
+                   arguments.options.run = run;
+                   status = run_benchmarks(world, arguments, {"", "none"}, command_line, {});
+                 });
   return status;
 }
 
@@ -134,12 +147,31 @@ int processes() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-/// The document of a study, if one was asked for.
-void write_study(const Arguments& arguments, nlohmann::ordered_json document,
-                 const std::string& command_line) {
+/// The document of a prediction, if one was asked for.
+void write_document(const Arguments& arguments, nlohmann::ordered_json document,
+                    const std::string& command_line) {
   if (arguments.json.empty()) return;
   document["command_line"] = command_line;
   write_json(arguments.json, document);
+}
+
+int predict_steps(const paper::Scenario& scenario, const Arguments& arguments,
+                  const std::string& command_line) {
+  const PredictArguments& asked = arguments.predict;
+  const paper::SystemSizes sizes{.n = asked.n,
+                                 .right_hand_sides = asked.rhs > 0 ? asked.rhs : asked.n,
+                                 .field = asked.complex ? Field::complex : Field::real};
+  const std::vector<Precision> precisions =
+      asked.precisions.empty() ? paper::precisions_of(scenario) : asked.precisions;
+  std::vector<paper::StepCost> steps;
+  simulate_ranks(scenario, arguments.options.run,
+                 [&](const Communicator& world, const RunOptions& run) {
+                   auto mine = paper::step_costs(sizes, run, precisions);
+                   if (world.rank() == 0) steps = std::move(mine);
+                 });
+  print(paper::step_text(scenario, sizes, steps));
+  write_document(arguments, paper::step_json(scenario, sizes, steps), command_line);
+  return 0;
 }
 
 int search_best(const paper::Scenario& scenario, const Arguments& arguments,
@@ -154,7 +186,7 @@ int search_best(const paper::Scenario& scenario, const Arguments& arguments,
       [](std::span<const paper::Case> cases) { return paper::predict_all(cases, processes()); },
       clock);
   print(paper::search_text(scenario, asked, outcome));
-  write_study(arguments, paper::search_json(scenario, asked, outcome), command_line);
+  write_document(arguments, paper::search_json(scenario, asked, outcome), command_line);
   return 0;
 }
 
@@ -164,7 +196,7 @@ int scale(const paper::Scenario& scenario, const Arguments& arguments,
   const auto cases = paper::scale_cases(scenario, asked, arguments.predict.scale);
   const auto rows = paper::scale_rows(cases, paper::predict_all(cases, processes()));
   print(paper::scale_text(scenario, asked, rows));
-  write_study(arguments, paper::scale_json(scenario, asked, rows), command_line);
+  write_document(arguments, paper::scale_json(scenario, asked, rows), command_line);
   if (!arguments.plot.empty()) draw(paper::scale_plot(scenario, rows), arguments.plot);
   return 0;
 }
@@ -176,12 +208,15 @@ int run(const std::vector<std::string>& words) {
     return 0;
   }
   if (!arguments.predict.on || arguments.command == Command::calibrate)
-    throw UsageError("lupine-predict is a part of lupine; allowed: lupine predict mxp|hpl|bench");
+    throw UsageError(
+        "lupine-predict is a part of lupine; allowed: lupine predict mxp|hpl|bench|solve");
   const paper::Scenario scenario = scenario_of(arguments);
   arguments.predict.machine = scenario.machine.path;  // of a shipped machine too
   const bool study = arguments.predict.search || !arguments.predict.scale.empty();
-  if (!study) return predict_runs(scenario, arguments, quoted(words));
+  const bool steps = arguments.command == Command::solve;
+  if (!study && !steps) return predict_runs(scenario, arguments, quoted(words));
   check_files(arguments, {});
+  if (steps) return predict_steps(scenario, arguments, quoted(words));
   if (!arguments.plot.empty()) check_gnuplot("--plot");
   return arguments.predict.search ? search_best(scenario, arguments, quoted(words))
                                   : scale(scenario, arguments, quoted(words));

@@ -20,12 +20,6 @@ std::string origins_text(const MachineModel& machine) {
   return text;
 }
 
-// A GPU computes fp16x3 as three products.
-Precision product_row(const Scenario& scenario, Precision precision) {
-  const bool split = precision == Precision::fp16x3 && scenario.device.threads == 0;
-  return row_of(scenario.device, OperationKind::product, split ? Precision::fp16 : precision);
-}
-
 }  // namespace
 
 Paper paper_of(const Scenario& scenario) {
@@ -36,8 +30,8 @@ Paper paper_of(const Scenario& scenario) {
               scenario.corrections, origins_text(machine)};
   for (const Precision p :
        {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32, Precision::fp64})
-    if (const auto found =
-            scenario.device.operations.find({OperationKind::product, product_row(scenario, p)});
+    if (const auto found = scenario.device.operations.find(
+            {OperationKind::product, product_row(scenario.device, p)});
         found != scenario.device.operations.end())
       paper.rates[p] = name(found->second.origin);
   return paper;

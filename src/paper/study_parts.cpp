@@ -15,31 +15,38 @@ namespace lupine::paper {
 
 using nlohmann::ordered_json;
 
-std::string study_head(std::string_view title, const Scenario& scenario,
-                       const BenchmarkOptions& asked, const std::string& ranks) {
-  const MachineModel& machine = scenario.machine;
-  std::string text = banner(title) + paper_line(paper_of(scenario));
-  text += line("MACHINE", machine.description);
-  text += line("RANKS", fmt::format("{}, each on {}", ranks, scenario.device.name));
-  text += line("BENCHMARK", asked.benchmark == Benchmark::mxp
-                                ? fmt::format("HPL-MxP, {} corrections", scenario.corrections)
-                                : "HPL");
-  return text;
+std::string machine_head(std::string_view title, const Scenario& scenario,
+                         const std::string& ranks) {
+  return banner(title) + paper_line(paper_of(scenario)) +
+         line("MACHINE", scenario.machine.description) +
+         line("RANKS", fmt::format("{}, each on {}", ranks, scenario.device.name));
 }
 
-ordered_json study_json(std::string_view study, const Scenario& scenario,
-                        const BenchmarkOptions& asked) {
+std::string study_head(std::string_view title, const Scenario& scenario,
+                       const BenchmarkOptions& asked, const std::string& ranks) {
+  return machine_head(title, scenario, ranks) +
+         line("BENCHMARK", asked.benchmark == Benchmark::mxp
+                               ? fmt::format("HPL-MxP, {} corrections", scenario.corrections)
+                               : "HPL");
+}
+
+ordered_json machine_json(std::string_view benchmark, const Scenario& scenario) {
   return {{"schema", "lupine/1"},
-          {"benchmark", name(asked.benchmark)},
-          {"study", study},
+          {"benchmark", benchmark},
           {"version", LUPINE_VERSION},
           {"revision", LUPINE_REVISION},
           {"predicted",
            {{"machine", scenario.machine.name},
             {"validation", text_or_null(scenario.machine.validation)},
             {"corrections", scenario.corrections},
-            {"device", scenario.device.name}}},
-          {"asked", json_of_asked(asked)}};
+            {"device", scenario.device.name}}}};
+}
+
+ordered_json study_json(std::string_view study, const Scenario& scenario,
+                        const BenchmarkOptions& asked) {
+  ordered_json document = machine_json(name(asked.benchmark), scenario);
+  document.update({{"study", study}, {"asked", json_of_asked(asked)}});
+  return document;
 }
 
 double lu_gflops(const Predicted& p) {

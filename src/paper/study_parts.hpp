@@ -11,11 +11,16 @@
 
 namespace lupine::paper {
 
-/// Banner, and the lines of the machine and of what was predicted.
+/// Banner, and the lines of the machine and its ranks. @param ranks "8", or several
+std::string machine_head(std::string_view title, const Scenario& scenario,
+                         const std::string& ranks);
+/// machine_head() and the line of the benchmark.
 /// @param title of the study: "search"
 /// @param ranks "8", or several
 std::string study_head(std::string_view title, const Scenario& scenario,
                        const BenchmarkOptions& asked, const std::string& ranks);
+/// The fields at the beginning of a prediction's document. @param benchmark "mxp", "solve"
+nlohmann::ordered_json machine_json(std::string_view benchmark, const Scenario& scenario);
 /// The fields at the beginning of a study's document.
 /// @param study "search" or "scale"
 nlohmann::ordered_json study_json(std::string_view study, const Scenario& scenario,

@@ -34,6 +34,12 @@ inline Precision row_of(const DeviceModel& device, OperationKind kind, Precision
   return device.operations.contains({kind, precision}) ? precision : Precision::fp32;
 }
 
+/// row_of() the products of updates: a GPU computes fp16x3 as three products of fp16.
+inline Precision product_row(const DeviceModel& device, Precision update) {
+  const bool split = update == Precision::fp16x3 && device.threads == 0;
+  return row_of(device, OperationKind::product, split ? Precision::fp16 : update);
+}
+
 /// What the devices of the scenario say of themselves.
 Paper paper_of(const Scenario& scenario);
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of docs/options.md have every option that `lupine COMMAND --help` prints, and no other:
 names, commands, lists, values to choose from, and defaults. `lupine predict COMMAND` has the options
-of COMMAND too. One line for each difference; exit status 1 if there is one. LUPINE_COMMAND is the
+of COMMAND too, but for `predict solve`. One line for each difference; exit status 1 if there is one. LUPINE_COMMAND is the
 command's program."""
 
 import os
@@ -172,7 +172,7 @@ def main():
     commands = list(subcommands())
     table = options_in_tables(TABLE.read_text())
     for command in table:
-        if command.startswith("predict "):
+        if command.startswith("predict ") and command != "predict solve":
             table[command] += table[command.removeprefix("predict ")]
     errors = [f"{TABLE.name}: there is no command {name}" for name in table if name not in commands]
     for command in commands:

@@ -16,7 +16,7 @@ import unittest
 from test_cli import COMMAND, Case, run
 
 COMMANDS = ("solve mxp hpl bench compare tune check predict info verify examples completion man").split()
-PAGES = [*COMMANDS, "predict-mxp", "predict-hpl", "predict-bench"]
+PAGES = [*COMMANDS, "predict-mxp", "predict-hpl", "predict-bench", "predict-solve"]
 
 
 def names_in_help(*words):

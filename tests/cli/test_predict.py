@@ -421,7 +421,8 @@ class Calibration(Folder):
 # Words behind `predict`, and what the one line of the refusal must contain.
 BAD_WORDS = [
     ((), ["predict what?", "mxp|hpl|bench", "--calibrate FILE"]),
-    (("solve",), ["'solve'", "mxp, hpl, bench"]),
+    (("solve",), ["--machine", "missing"]),
+    (("compare",), ["'compare'", "mxp, hpl, bench, solve"]),
     (("info",), ["'info'", "mxp, hpl, bench"]),
     (("--machine", "h200"), ["unknown option '--machine'"]),
     (("mxp", "hpl"), ["unknown argument 'hpl'"]),
@@ -507,9 +508,10 @@ class Refusals(Folder):
         self.assertFalse(os.path.exists(self.at("a")))
 
     def test_several_ranks(self):
-        for words in (("mxp", "--machine", H200, "-N", "100"), ("solve",)):
+        for words in (("mxp", "--machine", H200, "-N", "100"), ("compare",)):
             self.assert_refused(run("predict", *words, ranks=2), "predict")
-        self.assert_refused(run("predict", "mxp", "--machine", H200, ranks=2), "without mpirun")
+        for words in ("mxp", "--machine", H200), ("solve", "--machine", H200, "-N", "100"):
+            self.assert_refused(run("predict", *words, ranks=2), "without mpirun")
 
     def test_without_simgrid(self):
         # The command alone, without the program beside it that simulates.

@@ -210,12 +210,23 @@ cudaError_t gather_pairs(cudaStream_t stream, ConstAnyMatrix, AnyMatrix y) {
   return move(stream, OperationKind::convert, y.precision, y);
 }
 
-// A user's matrix is not predicted.
-cudaError_t add_entries(cudaStream_t, const MatrixEntry*, std::int64_t, MatrixView<double>) {
-  return cudaErrorNotSupported;
-}
-cudaError_t multiply(cudaStream_t, Transpose, MatrixView<const double>, const double*,
+// A user's matrix -------------------------------------------------------------------------------
+
+cudaError_t multiply(cudaStream_t stream, Transpose, MatrixView<const double> a, const double*,
                      const PassSums&) {
+  return move(stream, OperationKind::vector_product, Precision::fp64, a);
+}
+cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const double*, const double*,
+                  AnyMatrix to) {
+  return convert(stream, to.precision, from.rows, from.columns,
+                 static_cast<double>(sizeof(double) + to.element_bytes()));
+}
+cudaError_t take_magnitudes(cudaStream_t stream, AnyMatrix a) {
+  return move(stream, OperationKind::convert, a.precision, a);
+}
+
+// These are not predicted.
+cudaError_t add_entries(cudaStream_t, const MatrixEntry*, std::int64_t, MatrixView<double>) {
   return cudaErrorNotSupported;
 }
 cudaError_t multiply_extended(cudaStream_t, Transpose, MatrixView<const double>, const double*,
@@ -229,12 +240,6 @@ cudaError_t largest_of_columns(cudaStream_t, ConstAnyMatrix, const double*, doub
   return cudaErrorNotSupported;
 }
 cudaError_t checksums_of_columns(cudaStream_t, MatrixView<const double>, std::uint64_t*) {
-  return cudaErrorNotSupported;
-}
-cudaError_t scale(cudaStream_t, MatrixView<const double>, const double*, const double*, AnyMatrix) {
-  return cudaErrorNotSupported;
-}
-cudaError_t take_magnitudes(cudaStream_t, AnyMatrix) {
   return cudaErrorNotSupported;
 }
 
