@@ -21,6 +21,8 @@ from test_solve import matrix, numpy_bytes, write
 STOPPER = os.environ["LUPINE_STOP_RANK"]
 # Long enough that a slow rank on a busy machine is not taken for a stopped one.
 TIMEOUT = ("--stall-timeout", "5")
+# Seconds after which a run, and the launcher behind it, have hung.
+PATIENCE = 90
 
 
 class Start(Case):
@@ -55,10 +57,13 @@ class Start(Case):
 
 class Stopped(Case):
     def assert_status(self, outcome):
-        """Open MPI's mpiexec may crash once its processes have ended, but has printed their status."""
+        """Open MPI 4.1's mpiexec may crash or hang in PMIx_server_finalize, but all its processes have
+        ended then, and it has printed their status."""
         words = outcome.out + outcome.err
-        if outcome.status == -signal.SIGSEGV and "PMIx_server_finalize" in words:
-            self.assertRegex(words, r"Exit code: +3\n")
+        crashed = outcome.status == -signal.SIGSEGV and "PMIx_server_finalize" in words
+        if crashed or outcome.status in (124, -signal.SIGKILL):
+            self.assertRegex(words, r"exited with non-zero status, thus causing\nthe job to be "
+                                    r"terminated[^-]*Exit code: +3\n")
         else:
             self.assertEqual(outcome.status, 3, words)
 
@@ -80,7 +85,7 @@ class Stopped(Case):
     def assert_end_in_all_gather(self, calls, *words):
         """A rank stops in each of these calls of MPI_Allgather, and every run is ended."""
         def stopped(call):
-            return run(*words, *TIMEOUT, ranks=2, patience=60,
+            return run(*words, *TIMEOUT, ranks=2, patience=PATIENCE,
                        environment={"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"1:{-1 - call}"})
 
         with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -95,7 +100,8 @@ class Stopped(Case):
         since they only wait for most of their time."""
         def stopped(ranks, rank, *words):
             environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"{rank}:12"}
-            outcome = run(*words, *TIMEOUT, ranks=ranks, environment=environment)
+            outcome = run(*words, *TIMEOUT, ranks=ranks, patience=PATIENCE,
+                          environment=environment)
             self.assert_ends(outcome, rank)
             return outcome
 
@@ -112,7 +118,7 @@ class Stopped(Case):
             with self.subTest(words):
                 environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"1:{call}"}
                 outcome = run("mxp", "-N", "64", *TIMEOUT, ranks=3, environment=environment,
-                              patience=120)
+                              patience=PATIENCE)
                 self.assert_status(outcome)
                 self.assertRegex(outcome.err, r"lupine: process \d+ on \S+ has waited [\d.]+ s for "
                                               rf"other ranks {words}; process \d+ is stopped")
@@ -145,7 +151,7 @@ class Stopped(Case):
         environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": "1:12"}
         outcome = run("mxp", "-N", "600", "--nb", "64", "--stall-timeout", "0", ranks=2, patience=15,
                       environment=environment)
-        self.assertIn(outcome.status, (124, 137), outcome.err)
+        self.assertIn(outcome.status, (124, -signal.SIGKILL), outcome.err)
         self.assertNotIn("has waited", outcome.err)
 
 
