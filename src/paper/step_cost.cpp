@@ -152,6 +152,7 @@ std::vector<StepCost> step_costs(const SystemSizes& sizes, const RunOptions& run
                                  const std::vector<Precision>& precisions) {
   Machine machine(MPI_COMM_WORLD, run);
   std::vector<StepCost> steps;
+  steps.reserve(precisions.size());
   for (const Precision precision : precisions)
     steps.push_back(cost_of(machine, sizes, run, precision));
   if (std::ranges::none_of(steps, &std::string::empty, &StepCost::refusal))
