@@ -12,8 +12,8 @@ export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 # Build folders of the same flags share what was compiled.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-true}
 
-build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libopenmpi-dev
-  openmpi-bin libdnnl-dev libfmt-dev nlohmann-json3-dev libcli11-dev libhwloc-dev libzip-dev gnuplot-nox)
+build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libdnnl-dev libfmt-dev
+  nlohmann-json3-dev libcli11-dev libhwloc-dev libzip-dev gnuplot-nox)
 test_packages=(catch2 libblis-openmp-dev liblapacke-dev libboost-context-dev doxygen)
 bundle_packages=(binutils xz-utils)
 # With one that Debian's package depends on, and that a build does not need.
@@ -45,6 +45,14 @@ fail() {
   echo "$script: $2" >&2
   exit "$1"
 }
+
+# The MPI, whose compilers and launcher have names of their own where Debian has both; and the preset
+# of the optimized build with it.
+case ${LUPINE_MPI:=openmpi} in
+  openmpi) build_packages+=(libopenmpi-dev openmpi-bin) optimized=release ;;
+  mpich) build_packages+=(libmpich-dev mpich) optimized=mpich ;;
+  *) fail 2 "LUPINE_MPI is '$LUPINE_MPI'; allowed: openmpi, mpich" ;;
+esac
 
 say() { echo "$script: $*" >&2; }
 
@@ -157,7 +165,9 @@ choose_ranks() {
 # Sets mpirun to the command that starts N ranks, each free to use every core.
 set_mpirun() {
   mpirun=(mpirun -n "$1")
-  if mpirun --version 2>/dev/null | grep -q "Open MPI"; then
+  if [ "$LUPINE_MPI" = mpich ]; then
+    mpirun=(mpiexec.mpich -n "$1")
+  elif mpirun --version 2>/dev/null | grep -q "Open MPI"; then
     mpirun+=(--bind-to none --oversubscribe)
     [ "$(id -u)" -ne 0 ] || mpirun+=(--allow-run-as-root)
   fi

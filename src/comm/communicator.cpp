@@ -218,8 +218,10 @@ std::int64_t Communicator::all_reduce(std::int64_t value, Reduction op) const {
 
 void Communicator::reduce_sum(std::span<double> values, int root) const {
   const auto wait = waiting("MPI_Reduce", rank_ == root ? -1 : root);
+  std::vector<double> copy;  // MPICH 4.0.2 crashes where the root reduces MPI_IN_PLACE
   in_pieces(values, [&](double* data, int count) {
-    const void* from = rank_ == root ? MPI_IN_PLACE : data;
+    if (rank_ == root) copy.assign(data, data + count);
+    const double* from = rank_ == root ? copy.data() : data;
     check_mpi(MPI_Reduce(from, data, count, MPI_DOUBLE, MPI_SUM, root, comm_), "MPI_Reduce");
   });
 }

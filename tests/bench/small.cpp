@@ -2,18 +2,24 @@
 // Times small systems, each solved alone in one call: LAPACK's dgesv and dgesvx, lupine_dgesv,
 // lupine_dgesvx with a result, lupine::solve, a solve with a Factorization, and lupine::solve with
 // a block size, which takes the solver that large systems have. Orders are arguments; `--smoke`
-// runs two tiny ones once, only to see that all runs. Set OMP_NUM_THREADS for another number of
-// threads than that of all cores.
+// runs two tiny ones once, only to see that all runs. `--pause S` times dgesv and lupine_dgesv
+// alone, in turns, each call after a pause of S seconds, as programs make them; `--shifted` adds 2
+// sqrt(n) to the diagonal of A. Set OMP_NUM_THREADS for another number of threads than that of all
+// cores.
 #include <lupine.h>
 #include <lupine/lupine.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <random>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -39,6 +45,12 @@ Numbers random_numbers(std::int64_t count) {
   return all;
 }
 
+double median(Numbers values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 /// The median of the seconds of `work`, whose input `prepare` makes; the first run is not counted.
 template <class Prepare, class Work>
 double median_seconds(bool smoke, const Prepare& prepare, const Work& work) {
@@ -51,9 +63,7 @@ double median_seconds(bool smoke, const Prepare& prepare, const Work& work) {
     work();
     if (run > 0) seconds.push_back(clock.now() - start);
   }
-  const auto middle = seconds.begin() + std::ssize(seconds) / 2;
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
+  return median(std::move(seconds));
 }
 
 void require(bool solved) {
@@ -103,9 +113,52 @@ class Lapack {
   std::vector<int> pivots_;
 };
 
-void time_order(std::int64_t n, bool smoke) {
+/// A, column by column: uniform numbers in [-1, 1), and 2 sqrt(n) on the diagonal where it is
+/// shifted.
+Numbers matrix(std::int64_t n, bool shifted) {
+  Numbers a = random_numbers(n * n);
+  const double shift = shifted ? 2 * std::sqrt(static_cast<double>(n)) : 0;
+  for (std::int64_t i = 0; i < n; ++i) a[static_cast<std::size_t>(i * (n + 1))] += shift;
+  return a;
+}
+
+/// Medians and best times of dgesv and lupine_dgesv, called in turns with pauses.
+void time_pauses(std::int64_t n, bool smoke, bool shifted, double pause) {
+  constexpr int calls = 31;
+  const Numbers a = matrix(n, shifted);
+  const Numbers b = random_numbers(n);
+  Numbers x;
+  Lapack lapack(a, b);
+  const lupine::SteadyClock clock;
+  const auto seconds = [&](const auto& work) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+    const double start = clock.now();
+    work();
+    return clock.now() - start;
+  };
+  Numbers theirs;
+  Numbers ours;
+  for (int call = 0; call < (smoke ? 2 : 1 + calls); ++call) {
+    lapack.prepare();
+    x = b;
+    const double of_lapack = seconds([&] { lapack.dgesv(); });
+    const double of_lupine =
+        seconds([&] { require(lupine_dgesv(n, 1, a.data(), n, x.data(), n) == 0); });
+    if (call == 0) continue;
+    theirs.push_back(of_lapack);
+    ours.push_back(of_lupine);
+  }
+  const double best[] = {*std::ranges::min_element(theirs), *std::ranges::min_element(ours)};
+  const double medians[] = {median(std::move(theirs)), median(std::move(ours))};
+  std::printf("%6lld %13.4f %13.4f %13.2f %13.4f %13.4f %13.2f\n", static_cast<long long>(n),
+              1e3 * medians[0], 1e3 * medians[1], medians[0] / medians[1], 1e3 * best[0],
+              1e3 * best[1], best[0] / best[1]);
+  std::fflush(stdout);
+}
+
+void time_order(std::int64_t n, bool smoke, bool shifted) {
   using lupine::Matrix, lupine::RightHandSide, lupine::SolveOptions;
-  const Numbers a = random_numbers(n * n);
+  const Numbers a = matrix(n, shifted);
   const Numbers b = random_numbers(n);
   Numbers x = b;
   Lapack lapack(a, b);
@@ -147,9 +200,16 @@ void time_order(std::int64_t n, bool smoke) {
 int main(int argc, char** argv) {
   std::vector<std::int64_t> orders;
   bool smoke = false;
+  bool shifted = false;
+  std::optional<double> pause;
   for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--smoke")
+    const std::string_view word = argv[i];
+    if (word == "--smoke")
       smoke = true;
+    else if (word == "--shifted")
+      shifted = true;
+    else if (word == "--pause" && i + 1 < argc)
+      pause = std::atof(argv[++i]);
     else
       orders.push_back(std::atoll(argv[i]));
   }
@@ -160,11 +220,18 @@ int main(int argc, char** argv) {
   int status = EXIT_SUCCESS;
   try {
     std::printf("milliseconds\n%6s", "n");
-    for (const char* what :
-         {"dgesv", "dgesvx", "lupine_dgesv", "lupine_dgesvx", "solve()", "factored", "solve(), nb"})
-      std::printf(" %13s", what);
+    const std::vector<const char*> columns =
+        pause ? std::vector{"dgesv median", "lupine median", "ratio",
+                            "dgesv best",   "lupine best",   "ratio"}
+              : std::vector{"dgesv",   "dgesvx",   "lupine_dgesv", "lupine_dgesvx",
+                            "solve()", "factored", "solve(), nb"};
+    for (const char* what : columns) std::printf(" %13s", what);
     std::printf("\n");
-    for (const std::int64_t n : orders) time_order(n, smoke);
+    for (const std::int64_t n : orders)
+      if (pause)
+        time_pauses(n, smoke, shifted, *pause);
+      else
+        time_order(n, smoke, shifted);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lupine_small_bench: %s\n", error.what());
     status = EXIT_FAILURE;

@@ -33,8 +33,8 @@ void count() {
 }  // namespace
 
 extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  if (rank != nullptr) stop(std::atoi(rank), 0);
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"})
+    if (const char* rank = std::getenv(name)) stop(std::atoi(rank), 0);
   return PMPI_Init_thread(argc, argv, required, provided);
 }
 

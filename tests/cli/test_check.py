@@ -30,7 +30,7 @@ def rank_of(process):
     except OSError:
         return None
     variables = dict(one.partition("=")[::2] for one in text.split("\0"))
-    return int(variables.get("OMPI_COMM_WORLD_RANK", -1))
+    return int(variables.get("OMPI_COMM_WORLD_RANK", variables.get("PMI_RANK", -1)))
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "catch.hpp"
+#include "clocks.hpp"
 #include "core/numbers.hpp"
 #include "pipeline.hpp"
 #include "refine/residual_sketch.hpp"
@@ -37,8 +38,8 @@ std::int64_t order() {
 /// A generated matrix whose entries stay in memory, beside those that are factored.
 struct HeldProblem : Problem {
   HeldProblem(const Communicator& all, GridShape shape, const BenchmarkOptions& options,
-              Precision storage = Precision::fp32)
-      : Problem(all, shape, options, storage),
+              Precision storage = Precision::fp32, const Clock& clock = RunContext::none().clock())
+      : Problem(all, shape, options, storage, clock),
         held(*device, a.rows(), a.columns(), Precision::fp64) {
     const auto queue = device->make_queue(Priority::normal);
     device->generate(*queue, spec(), a.rows(), a.columns(), held.local());
@@ -53,6 +54,27 @@ struct HeldProblem : Problem {
   LuSolver solver() { return {transport, a, 16, pivots}; }
 
   DistributedMatrix held;
+};
+
+/// A matrix in memory with which a product takes a second of the clock, and ten or more in twice
+/// FP64's precision, for which the matrix itself is asked for.
+class TimedMatrix final : public LocalMatrix {
+ public:
+  TimedMatrix(ConstAnyMatrix a, SetClock& clock) : a_(held_matrix(a)), clock_(clock) {}
+  void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
+                MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
+                std::uint64_t* checksum) const override {
+    clock_.time += 1;
+    a_->multiply(device, queue, transpose, x, ax, abs_rows, abs_ax, checksum);
+  }
+  std::optional<ConstAnyMatrix> held() const override {
+    clock_.time += 10;
+    return a_->held();
+  }
+
+ private:
+  std::unique_ptr<LocalMatrix> a_;
+  SetClock& clock_;
 };
 
 /// Whole vectors of random numbers, equal on every rank.
@@ -477,6 +499,35 @@ TEST_CASE("x itself is refined after its backward error where that is worth its 
         CHECK(outcome.norm_error == infinity);
       }
     }
+  }
+}
+
+TEST_CASE("the first residual in twice FP64's precision tells whether more of them are worth it",
+          "[refine]") {
+  const Communicator all = world();
+  for (const GridShape shape : grids(all.size())) {
+    CAPTURE(shape.nprow, shape.npcol);
+    SetClock clock;
+    HeldProblem p(all, shape, matrix_of(MatrixKind::hpl, order(), 8), Precision::fp32, clock);
+    p.factor_in(Precision::fp32);
+    System system(p.grid, *p.device, std::make_unique<TimedMatrix>(p.held.local(), clock),
+                  p.a.rows(), p.a.columns());
+    LuSolver solver = p.solver();
+    const MultiVector b = local(system.b_part(), random_vectors(order(), 1));
+    const auto refined = [&](double worth) {
+      return refine(system, solver, b, {.stop = StopRule::componentwise, .forward_worth = worth})
+          .front();
+    };
+    const RefineOutcome plain = refined(0);
+    const RefineOutcome ended = refined(5);  // three residuals in FP64 take 3 seconds
+    CHECK_FALSE(ended.forward);
+    CHECK(ended.converged);
+    CHECK(ended.x == plain.x);
+    CHECK(ended.residual == plain.residual);
+    CHECK(ended.low.empty());
+    CHECK(ended.iterations == plain.iterations);
+    CHECK(ended.times.forward >= 30);
+    CHECK(refined(1000).forward);
   }
 }
 }  // namespace lupine::test::blocks_of_vectors_tests
