@@ -9,6 +9,7 @@
 #include <cctype>
 #include <chrono>
 #include <climits>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -173,6 +174,8 @@ void RunWatch::end(const Stall& stall) {
     done.set_value();
   }).detach();
   is_done.wait_for(patience);
+  // MPICH's call may abort this process itself, where the rank's own thread is inside MPI.
+  std::signal(SIGABRT, [](int) { ::_exit(fault); });
   all_->abort(fault);
 }
 
