@@ -9,8 +9,6 @@
 #include <limits>
 #include <vector>
 
-#include "element/two_sum.hpp"
-
 #include "core/numbers.hpp"
 #include "refine/refinement.hpp"
 #include "refine/vectors.hpp"
@@ -70,6 +68,19 @@ struct Corrections {
   }
 };
 
+/// The sizes of the corrections d that some approximations have become x by. Equal on every rank.
+struct CorrectionSizes {
+  Vector norms;     ///< ||d||
+  Vector weighted;  ///< ||W d|| / ||W x||
+  Vector relative;  ///< ||d|| / ||W x||
+  Vector x;         ///< ||W x||
+  Vector entries;   ///< max_i |d_i| / |x_i|
+};
+/// Collective. @param weights the diagonal of W, along columns, of which the largest is about 1;
+/// empty: ones
+CorrectionSizes correction_sizes(const System& system, const MultiVector& x, const MultiVector& d,
+                                 const Vector& weights);
+
 /// The present approximations of some right-hand sides, which are corrected together.
 struct Block {
   std::vector<std::int64_t> numbers;  ///< of the right-hand sides
@@ -81,40 +92,22 @@ struct Block {
   MultiVector bound;     ///< |A| |x| + |b|, for the x of some corrections ago
   Vector moved;          ///< the norms of the corrections since then, added up
 
+  Block() = default;
+  /// x = 0 of `size` local entries for these right-hand sides of b. @param forward with `low`
+  Block(const MultiVector& all_b, std::int64_t size, std::vector<std::int64_t> its_numbers,
+        bool forward);
   std::int64_t count() const { return std::ssize(numbers); }
   /// What the next correction is solved for.
   const MultiVector& residual() const { return extended.count() > 0 ? extended : r; }
   /// Whether these rows of `bound` are those of the present x to two digits:
   ///     | |A| |x| - |A| |x'| |_i <= (sum_j |a_ij|) ||x - x'||.
-  bool bounds_hold(const Vector& row_sums) const {
-    constexpr double two_digits = 0.01;
-    for (std::int64_t k = 0; k < count(); ++k) {
-      const double far = moved[static_cast<std::size_t>(k)] / two_digits;
-      for (std::size_t i = 0; i < row_sums.size(); ++i)
-        if (!(row_sums[i] * far <= bound[k][i])) return false;
-    }
-    return true;
-  }
+  bool bounds_hold(const Vector& row_sums) const;
   /// x <- x + D, of which x + low keeps what the rounding loses.
-  void add(const MultiVector& d) {
-    if (low.count() == 0)
-      for (std::size_t i = 0; i < d.all().size(); ++i) x.all()[i] += d.all()[i];
-    else
-      for (std::size_t i = 0; i < d.all().size(); ++i)
-        add_pair(x.all()[i], low.all()[i], d.all()[i], 0.0);
-  }
+  void add(const MultiVector& d);
+  /// extended <- extended - A D, after add(D), and r <- extended + A low.
+  void subtract(const MultiVector& a_d, const MultiVector& a_low);
   /// Keeps the right-hand sides in these places, which ascend.
-  void keep(const std::vector<std::int64_t>& places) {
-    if (std::ssize(places) == count()) return;
-    for (MultiVector* v : {&b, &x, &low, &r, &extended, &bound})
-      if (v->count() > 0) v->keep(places);
-    for (std::size_t to = 0; to < places.size(); ++to) {
-      numbers[to] = numbers[static_cast<std::size_t>(places[to])];
-      moved[to] = moved[static_cast<std::size_t>(places[to])];
-    }
-    numbers.resize(places.size());
-    moved.resize(places.size());
-  }
+  void keep(const std::vector<std::int64_t>& places);
 };
 
 /// One right-hand side while it is refined.
@@ -127,8 +120,13 @@ struct RefinedColumn {
   double residual = 0;    ///< ||b - A (x + low)|| of the present x
   Corrections norm{};     ///< in the weighted norm
   Corrections entries{};  ///< the largest of an entry beside that entry
+  bool bounded = true;    ///< whether the bound of its error in norm is as small, once `norm` is
+  int updates = 0;        ///< since `extended` was computed from x (Block::subtract())
+  double drift = 0;       ///< RefineOutcome::drift of the present x
 
   bool finite() const { return std::isfinite(error); }
+  /// Takes the block's x in this place with all that was measured of it, if it is the best one.
+  void leave(const Block& block, std::int64_t place);
 };
 
 }  // namespace lupine

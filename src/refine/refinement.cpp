@@ -3,24 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "refine/approximations.hpp"
+#include "refine/forecast.hpp"
 #include "refine/gmres.hpp"
 
 namespace lupine {
 
 namespace {
-
-// The steps of GMRES by which its rate is judged, and the fewest and most steps before that.
-constexpr std::size_t judged_steps = 4;
-constexpr double most_unjudged = 12;
-// The alternative to a refinement that is given up takes some corrections too.
-constexpr double own_steps = 3;
 
 class Refinement {
  public:
@@ -32,11 +27,14 @@ class Refinement {
                        : componentwise_tolerance(options.tolerance, system.n())),
         goes_on_(options.stop == StopRule::componentwise && options.tolerance == 0 &&
                  b.count() <= Device::few_vectors),
+        forward_(options.forward &&
+                 (b.count() <= Device::few_vectors || options.method == RefineMethod::gmres)),
         system_(system),
         solver_(solver),
         space_(system.x_space()),
         b_(b),
-        columns_(static_cast<std::size_t>(b.count())) {}
+        columns_(static_cast<std::size_t>(b.count())),
+        forecast_(system.grid().all(), options.worth, tolerance_) {}
 
   std::vector<RefineOutcome> run() {
     begin();
@@ -44,14 +42,15 @@ class Refinement {
       classic_as_asked();
     } else {
       if (options_.method != RefineMethod::gmres) classic();
-      if (options_.forward_worth > 0) classic_forward();
+      if (options_.forward_worth > 0) forward_while_worth();
+      if (options_.forward && !forward_) forward_of_many();
       if (options_.method != RefineMethod::ir) gmres();
       measure();
     }
     std::vector<RefineOutcome> outcomes;
     for (Column& column : columns_) {
-      column.outcome.times = times_;
-      column.outcome.forward = options_.forward;
+      column.outcome.times = forecast_.times;
+      column.outcome.forward = forward_;
       if (column.norm.done()) column.outcome.norm_error = column.norm.rest;
       if (column.entries.done()) column.outcome.entry_error = column.entries.rest;
       outcomes.push_back(std::move(column.outcome));
@@ -67,12 +66,14 @@ class Refinement {
   bool done(const Column& c) const {
     return c.outcome.converged || left(c) <= 0 || c.outcome.forecast > 0;
   }
-  // Whether x is good enough, and further corrections make it more accurate. Where some entries
-  // tell no rate, because they are much smaller than others or zero, the norm alone decides.
+  // Whether x is good enough, and further corrections make it, or the bound of its error, more
+  // accurate. Where some entries tell no rate, because they are much smaller than others or zero,
+  // the norm alone decides.
   bool sharpens(const Column& c) const {
-    if (!options_.forward || !c.outcome.converged || left(c) <= 0 || !c.finite()) return false;
-    const bool by_norm = !c.norm.done() && c.norm.shrinks;
-    const bool by_entries = !c.entries.done() && c.entries.settled() && c.entries.shrinks;
+    if (!forward_ || !c.outcome.converged || left(c) <= 0 || !c.finite()) return false;
+    const bool by_norm = !(c.norm.done() && c.bounded) && c.norm.shrinks;
+    const bool by_entries =
+        !options_.condition && !c.entries.done() && c.entries.settled() && c.entries.shrinks;
     return (by_norm || by_entries) && c.outcome.forecast == 0;
   }
   int left(const Column& c) const { return options_.max_iterations - c.outcome.iterations; }
@@ -87,29 +88,25 @@ class Refinement {
                                       ? first
                                       : std::numeric_limits<double>::infinity();
       c.outcome.x.assign(static_cast<std::size_t>(system_.x_part().local_size()), 0.0);
-      if (options_.forward) c.outcome.low = c.outcome.x;
+      if (forward_) c.outcome.low = c.outcome.x;
       c.residual = sizes[static_cast<std::size_t>(k)];
     }
   }
 
   // These right-hand sides with x = 0.
   Block block_of(std::vector<std::int64_t> numbers) const {
-    Block block;
-    block.b = MultiVector(b_.size(), std::ssize(numbers));
-    block.x = MultiVector(system_.x_part().local_size(), std::ssize(numbers));
-    for (std::int64_t i = 0; i < std::ssize(numbers); ++i)
-      std::ranges::copy(b_[numbers[static_cast<std::size_t>(i)]], block.b[i].begin());
-    block.r = block.b;
-    if (options_.forward) block.low = block.x;
-    block.moved.assign(numbers.size(), 0.0);
-    block.numbers = std::move(numbers);
-    return block;
+    return {b_, system_.x_part().local_size(), std::move(numbers), forward_};
   }
-
+  // The numbers of the right-hand sides for which which(column) is true.
+  template <class Which>
+  std::vector<std::int64_t> numbers_of(const Which& which) const {
+    std::vector<std::int64_t> numbers;
+    for (std::size_t k = 0; k < columns_.size(); ++k)
+      if (std::invoke(which, columns_[k])) numbers.push_back(static_cast<std::int64_t>(k));
+    return numbers;
+  }
   Block block_of_all() const {
-    std::vector<std::int64_t> all(columns_.size());
-    std::iota(all.begin(), all.end(), 0);
-    return block_of(std::move(all));
+    return block_of(numbers_of([](const Column&) { return true; }));
   }
 
   // Calls stays(column) for each right-hand side of the block, and keeps those that stay.
@@ -121,32 +118,22 @@ class Refinement {
       if (stays(c))
         places.push_back(i);
       else
-        leave(block, i, c);
+        c.leave(block, i);
     }
     block.keep(places);
   }
 
-  // If the present x is the best one, its residual and bound are the outcome's.
-  void leave(const Block& block, std::int64_t place, Column& c) {
-    if (c.outcome.history.empty() || c.error != c.outcome.error) return;
-    c.outcome.x = block.x.vector(place);
-    c.outcome.residual = block.r.vector(place);
-    if (options_.forward) {
-      c.outcome.low = block.low.vector(place);
-      c.outcome.extended = block.extended.vector(place);
-    }
-    c.outcome.bound = block.bound.count() > 0 ? block.bound.vector(place) : Vector{};
-    c.measured = true;
-  }
-
   // Classical refinement: L U d = r,  x <- x + d,  r <- b - A x.
   void classic() {
-    std::vector<std::int64_t> all;
-    for (std::int64_t k = 0; k < b_.count(); ++k)
-      if (column(k).finite()) all.push_back(k);
-    Block block = block_of(std::move(all));
+    Block block = block_of(numbers_of(&Column::finite));
+    correct_classically(block);
+  }
+
+  // Until every x of the block is good enough or has become so slowly better that it leaves.
+  void correct_classically(Block& block) {
     const auto stays = [&](Column& c) {
       const bool gains = goes_on_ && c.slow.times == 0 && left(c) > 0 && c.error > eps;
+      if (options_.forward && !forward_ && is_found(c.error)) return false;
       return sharpens(c) || ((!done(c) || gains) && c.slow.times < 2 && c.finite());
     };
     keep_if(block, stays);
@@ -154,12 +141,12 @@ class Refinement {
       Vector before;
       for (const std::int64_t k : block.numbers) before.push_back(column(k).error);
       correct(block, solve(block, block.residual()));
-      const double worthwhile = worthwhile_steps();
+      const double worthwhile = forecast_.worthwhile_steps();
       std::size_t place = 0;
       keep_if(block, [&](Column& c) {
         const double ratio = c.error / before[place++];
         if (c.outcome.iterations >= 2 && !c.outcome.converged) {
-          const double steps = steps_needed(ratio, c.error);
+          const double steps = forecast_.steps_needed(ratio, c.error);
           if (steps > worthwhile) {
             if (options_.method == RefineMethod::ir) c.outcome.forecast = steps;
             return false;
@@ -177,24 +164,24 @@ class Refinement {
   // Goes on with each x that `ir` has found, to its last digit, while that is worth its time: at
   // least two corrections, which tell the rate, and the residual before them. A residual in twice
   // FP64's precision takes no less time than the others; the first one tells how much it takes.
-  void classic_forward() {
+  void forward_while_worth() {
     const auto fits = [&](const Column& c) { return c.outcome.converged && left(c) > 0; };
-    if (b_.count() > Device::few_vectors || solves_ == 0 || !std::ranges::all_of(columns_, fits))
+    if (b_.count() > Device::few_vectors || forecast_.solves == 0 ||
+        !std::ranges::all_of(columns_, fits))
       return;
-    const double begin = seconds();
-    const double solve_time = slowest(times_.solves) / solves_;
+    const double begin = forecast_.seconds();
+    const double solve_time = forecast_.slowest(forecast_.times.solves) / forecast_.solves;
     const auto is_worth = [&](double residual_time) {
-      times_.forward = 2 * solve_time + 3 * residual_time;
-      return times_.forward <= options_.forward_worth;
+      forecast_.times.forward = 2 * solve_time + 3 * residual_time;
+      return forecast_.times.forward <= options_.forward_worth;
     };
-    if (!is_worth(slowest(times_.residuals) / solves_)) return;
-    options_.forward = true;
-    for (Column& c : columns_) c.outcome.low.assign(c.outcome.x.size(), 0.0);
+    if (!is_worth(forecast_.slowest(forecast_.times.residuals) / forecast_.solves)) return;
+    begin_forward();
     Block block = block_of_all();
     begin_again(block);
-    const double first = seconds() - begin;
+    const double first = forecast_.seconds() - begin;
     if (!is_worth(first)) {
-      options_.forward = false;
+      forward_ = false;
       for (Column& c : columns_) c.outcome.low.clear();
       return;
     }
@@ -205,7 +192,31 @@ class Refinement {
         return sharpens(c) && (steps < 2 || steps + std::max(c.norm.needed(), 1.) <= most);
       });
     }
-    times_.forward = seconds() - begin;
+    forecast_.times.forward = forecast_.seconds() - begin;
+  }
+
+  // Goes on with each x that FP64 residuals have found, or can say no more of. Of many right-hand
+  // sides they are products of matrices, and one in twice FP64's precision takes much longer.
+  void forward_of_many() {
+    begin_forward();
+    std::vector<std::int64_t> found =
+        numbers_of([&](const Column& c) { return is_found(c.outcome.error); });
+    if (found.empty()) return;
+    Block block = block_of(std::move(found));
+    begin_again(block);
+    for (const std::int64_t k : block.numbers)  // that x is the first correction of 0
+      for (Corrections* corrections : {&column(k).norm, &column(k).entries}) corrections->add(1, 0);
+    correct_classically(block);
+  }
+
+  // Whether FP64 residuals, which are off by n eps (|A| |x| + |b|), can say no more of an x.
+  bool is_found(double error) const {
+    return error < tolerance_ || error <= eps * static_cast<double>(system_.n());
+  }
+
+  void begin_forward() {
+    forward_ = true;
+    for (Column& c : columns_) c.outcome.low.assign(c.outcome.x.size(), 0.0);
   }
 
   // As many corrections as the caller wants.
@@ -219,9 +230,8 @@ class Refinement {
   // r <- b - A x. The error of x decides when to stop, not the residual of GMRES. Each right-hand
   // side has a basis of its own; products and solves are those of all right-hand sides together.
   void gmres() {
-    std::vector<std::int64_t> rest;
-    for (std::int64_t k = 0; k < b_.count(); ++k)
-      if (!done(column(k)) && std::isfinite(column(k).outcome.error)) rest.push_back(k);
+    const std::vector<std::int64_t> rest =
+        numbers_of([&](const Column& c) { return !done(c) && std::isfinite(c.outcome.error); });
     const int restart = gmres_restart(system_.n(), system_.grid().shape());
     const std::int64_t most = gmres_vectors(system_.n(), system_.grid().shape());
     for (std::size_t i = 0; i < rest.size(); i += static_cast<std::size_t>(most)) {
@@ -234,7 +244,7 @@ class Refinement {
   // The best x as the approximation of a block.
   void put(const RefineOutcome& outcome, Block& block, std::int64_t place) const {
     std::ranges::copy(outcome.x, block.x[place].begin());
-    if (options_.forward) std::ranges::copy(outcome.low, block.low[place].begin());
+    if (forward_) std::ranges::copy(outcome.low, block.low[place].begin());
   }
 
   // Begins with the best x: classical refinement may have diverged.
@@ -299,104 +309,84 @@ class Refinement {
         part.numbers.push_back(block.numbers[static_cast<std::size_t>(place)]);
       }
       const MultiVector w = solve(part, multiply(v));
-      const double worthwhile = worthwhile_steps();
+      const double worthwhile = forecast_.worthwhile_steps();
       for (std::int64_t i = 0; i < v.count(); ++i) {
         GmresCycle& cycle = cycles[static_cast<std::size_t>(places[static_cast<std::size_t>(i)])];
         cycle.take(w.vector(i));
         Column& c = column(part.numbers[static_cast<std::size_t>(i)]);
-        if (!is_worth_more(cycle.residuals(), worthwhile, c)) cycle.stop();
+        const double steps = forecast_.steps_of_cycle(cycle.residuals(), worthwhile, c.error);
+        if (steps > worthwhile) {
+          c.outcome.forecast = steps;
+          cycle.stop();
+        }
       }
     }
     return cycles;
   }
 
-  // The steps that take the error to the tolerance if each multiplies it by `ratio`.
-  double steps_needed(double ratio, double error) const {
-    if (error <= tolerance_) return 0;
-    if (!(ratio < 1)) return std::numeric_limits<double>::infinity();
-    return ratio > 0 ? std::log(tolerance_ / error) / std::log(ratio) : 1;
-  }
-
-  // The solves that take as long as the alternative; equal on every rank.
-  double worthwhile_steps() const {
-    if (std::isinf(options_.worth)) return options_.worth;
-    return own_steps + options_.worth * solves_ / std::max(seconds(), 1e-9);
-  }
-
-  // Of the slowest rank.
-  double seconds() const { return slowest(times_.solves + times_.residuals); }
-  double slowest(double seconds) const {
-    return system_.grid().all().all_reduce(seconds, Reduction::max);
-  }
-
-  // Decides after a step of GMRES, by the rate of the last steps: a plateau that has just ended
-  // counts as ended.
-  bool is_worth_more(std::span<const double> residuals, double most, Column& c) const {
-    const std::size_t k = residuals.size() - 1;
-    if (std::isinf(most) ||
-        static_cast<double>(k) < std::clamp(most / 8, 1. * judged_steps, most_unjudged))
-      return true;
-    const double last = residuals[k] / residuals[k - 1];
-    const double average = std::pow(residuals[k] / residuals[k - judged_steps], 1. / judged_steps);
-    const double steps = steps_needed(std::min(last, average), residuals[k] * c.error);
-    if (steps <= most) return true;
-    c.outcome.forecast = steps;
-    return false;
-  }
-
   // x <- x + d,  r <- b - A x, and the errors of x; keeps the best x.
   void correct(Block& block, const MultiVector& d) {
-    const Vector sizes = space_.largest(d);
-    for (std::size_t i = 0; i < sizes.size(); ++i) block.moved[i] += sizes[i];
     block.add(d);
-    residuals(block);
-    if (options_.forward) judge(block, d);
+    const CorrectionSizes sizes = correction_sizes(system_, block.x, d, options_.weights);
+    for (std::size_t i = 0; i < sizes.norms.size(); ++i) block.moved[i] += sizes.norms[i];
+    if (is_small(block, sizes))
+      update(block, d, sizes);
+    else
+      residuals(block);
+    if (forward_) judge(block, sizes);
     for (std::int64_t i = 0; i < block.count(); ++i) {
       Column& c = column(block.numbers[static_cast<std::size_t>(i)]);
       c.outcome.history.push_back(c.error);
       c.slow.add(c.error);
-      if (is_better(c)) {
+      const bool better = is_better(c);
+      // What FP64 residuals have measured of a best x has no b - A (x + low).
+      if (better || forward_) c.measured = false;
+      if (better) {
         c.outcome.error = c.error;
-        c.measured = false;
         std::ranges::copy(block.x[i], c.outcome.x.begin());
-        if (options_.forward) std::ranges::copy(block.low[i], c.outcome.low.begin());
+        if (forward_) std::ranges::copy(block.low[i], c.outcome.low.begin());
       }
       c.outcome.converged = c.outcome.error < tolerance_;
     }
   }
 
+  // Whether r - A d in FP64 will do for b - A (x + low), since d is so small that its roundings,
+  // n eps |A| |d|, change x by eps at most.
+  bool is_small(const Block& block, const CorrectionSizes& sizes) const {
+    if (!forward_ || !options_.condition || block.count() <= Device::few_vectors) return false;
+    const double allowed = 1 / (static_cast<double>(system_.n()) * options_.condition());
+    return std::ranges::all_of(sizes.relative, [&](double size) { return size <= allowed; });
+  }
+
+  // The residuals after d, by those before it.
+  void update(Block& block, const MultiVector& d, const CorrectionSizes& sizes) {
+    block.subtract(multiply(d), multiply(block.low));
+    for (std::size_t i = 0; i < sizes.norms.size(); ++i) {
+      Column& c = column(block.numbers[i]);
+      ++c.updates;
+      c.drift += (static_cast<double>(system_.n()) + c.updates) * eps * sizes.norms[i];
+    }
+    measure_errors(block);
+  }
+
   // Whether the present x is better than the best one. Of two that are good enough, the one whose
   // corrections are smaller.
   bool is_better(const Column& c) const {
-    if (!options_.forward || !c.outcome.converged) return c.error < c.outcome.error;
+    if (!forward_ || !c.outcome.converged) return c.error < c.outcome.error;
     return c.error < tolerance_ && (c.norm.smaller || c.norm.done());
   }
 
-  // The relative sizes of the corrections D, and the rates at which they fall.
-  void judge(const Block& block, const MultiVector& d) {
-    Vector most;  // of each: ||W d||, ||W x||, the largest |d_i| / |x_i|, ||r||
-    for (std::int64_t k = 0; k < block.count(); ++k) {
-      Vector of_d = d.vector(k);
-      Vector of_x = block.x.vector(k);
-      Vector ratios(of_d.size(), 0.0);
-      for (std::size_t i = 0; i < ratios.size(); ++i)
-        if (of_d[i] != 0) ratios[i] = of_d[i] / of_x[i];
-      for (std::size_t i = 0; i < options_.weights.size(); ++i) {
-        of_d[i] *= options_.weights[i];
-        of_x[i] *= options_.weights[i];
-      }
-      for (const double value :
-           {largest(of_d), largest(of_x), largest(ratios), largest(block.extended[k])})
-        most.push_back(value);
-    }
-    system_.grid().all().all_reduce(most, Reduction::max);
-    for (std::int64_t k = 0; k < block.count(); ++k) {
-      const double* of = most.data() + 4 * k;
-      Column& c = column(block.numbers[static_cast<std::size_t>(k)]);
-      const double residuals = of[3] == 0 ? 0 : of[3] / c.residual;
-      c.residual = of[3];
-      c.norm.add(of[0] == 0 ? 0 : of[0] / of[1], residuals);
-      c.entries.add(of[2], residuals);
+  // The rates at which the corrections and the residuals fall.
+  void judge(const Block& block, const CorrectionSizes& sizes) {
+    const Vector residuals = system_.b_space().largest(block.extended);
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+      Column& c = column(block.numbers[i]);
+      const double ratio = residuals[i] == 0 ? 0 : residuals[i] / c.residual;
+      c.residual = residuals[i];
+      c.norm.add(sizes.weighted[i], ratio);
+      c.entries.add(sizes.entries[i], ratio);
+      if (options_.condition && c.norm.done())
+        c.bounded = options_.condition() * residuals[i] <= eps * system_.scaled_norm() * sizes.x[i];
     }
   }
 
@@ -404,8 +394,8 @@ class Refinement {
   void residuals(Block& block) {
     const bool with_bound = componentwise() && !bounds_hold(block);
     {
-      const auto watch = timer(times_.residuals, Phase::residuals, Activity::residual);
-      System::Errors errors = options_.forward
+      const auto watch = timer(forecast_.times.residuals, Phase::residuals, Activity::residual);
+      System::Errors errors = forward_
                                   ? system_.extended_errors(block.x, block.low, block.b, with_bound)
                                   : system_.errors(block.x, block.b, with_bound);
       block.r = std::move(errors.residual);
@@ -413,6 +403,14 @@ class Refinement {
       if (with_bound) block.bound = std::move(errors.bound);
     }
     if (with_bound) std::ranges::fill(block.moved, 0.0);
+    for (const std::int64_t k : block.numbers) {
+      column(k).updates = 0;
+      column(k).drift = 0;
+    }
+    measure_errors(block);
+  }
+
+  void measure_errors(const Block& block) {
     const Vector errors = componentwise() ? system_.componentwise_errors(block.r, block.bound)
                                           : scaled_residuals(block);
     for (std::int64_t i = 0; i < block.count(); ++i)
@@ -438,9 +436,8 @@ class Refinement {
 
   // Residual and bound of each best x that was not the last one.
   void measure() {
-    std::vector<std::int64_t> rest;
-    for (std::int64_t k = 0; k < b_.count(); ++k)
-      if (!column(k).measured && std::isfinite(column(k).outcome.error)) rest.push_back(k);
+    std::vector<std::int64_t> rest =
+        numbers_of([](const Column& c) { return !c.measured && std::isfinite(c.outcome.error); });
     if (rest.empty() || !componentwise()) return;
     Block block = block_of(std::move(rest));
     for (std::int64_t i = 0; i < block.count(); ++i)
@@ -449,7 +446,7 @@ class Refinement {
     for (std::int64_t i = 0; i < block.count(); ++i) {
       RefineOutcome& outcome = column(block.numbers[static_cast<std::size_t>(i)]).outcome;
       outcome.residual = block.r.vector(i);
-      if (options_.forward) outcome.extended = block.extended.vector(i);
+      if (forward_) outcome.extended = block.extended.vector(i);
       outcome.bound = block.bound.vector(i);
     }
   }
@@ -457,32 +454,32 @@ class Refinement {
   // The trace shows the number of solves so far in place of a step of the factorization.
   RunContext::Span timer(double& sum, Phase phase, Activity activity) const {
     return system_.grid().all().run().stopwatch(
-        sum, {.activity = activity, .phase = phase, .step = solves_});
+        sum, {.activity = activity, .phase = phase, .step = forecast_.solves});
   }
 
   // (L U)^-1 R, as a solve of each right-hand side of the block.
   MultiVector solve(const Block& block, const MultiVector& r) {
-    const auto watch = timer(times_.solves, Phase::solves, Activity::solve);
-    ++solves_;
+    const auto watch = timer(forecast_.times.solves, Phase::solves, Activity::solve);
+    ++forecast_.solves;
     for (const std::int64_t k : block.numbers) ++column(k).outcome.iterations;
     return solver_.solve(r);
   }
 
   MultiVector multiply(const MultiVector& v) {
-    const auto watch = timer(times_.residuals, Phase::residuals, Activity::product);
+    const auto watch = timer(forecast_.times.residuals, Phase::residuals, Activity::product);
     return system_.multiply(v);
   }
 
   RefineOptions options_;
   double tolerance_;
   bool goes_on_;  // whether `ir` goes on below the tolerance while the error halves
+  bool forward_;  // whether residuals have twice FP64's precision by now
   System& system_;
   FactorSolver& solver_;
   VectorSpace space_;
   const MultiVector& b_;
   std::vector<Column> columns_;
-  int solves_ = 0;  // each of all right-hand sides that were left
-  RefineTimes times_;
+  Forecast forecast_;
 };
 
 }  // namespace

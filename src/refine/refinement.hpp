@@ -8,6 +8,7 @@
 #include <lupine/options.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
@@ -55,6 +56,11 @@ struct RefineOptions {
   /// With `forward` or forward_worth: the weights of the entries of x, along columns, in the norm
   /// by which a correction is small; empty: ones.
   Vector weights{};
+  /// With `forward`: the condition number of A, by which errors are bounded in norm; collective.
+  /// An x is then refined until that bound is small, whatever its entries are, and the residuals of
+  /// more than Device::few_vectors right-hand sides are updated in FP64 after corrections that are
+  /// small enough for it. Empty: x is refined in its worst entry too, by residuals of its own.
+  std::function<double()> condition{};
   /// Takes so many corrections of `ir`, whatever the errors are; 0: decides by the errors. For
   /// devices that compute nothing (Device::on_paper).
   int corrections = 0;
@@ -88,6 +94,10 @@ struct RefineOutcome {
   // With `forward` alone ------------------------------------------------------------
   Vector low{};       ///< x + low is the solution before it was rounded to x
   Vector extended{};  ///< b - A (x + low), along rows
+  /// The error of `extended`_i beside System::extended_error() is at most `drift` times the sum of
+  /// row i of |A|: it was computed so many corrections ago, and updated since, in FP64.
+  double drift = 0;
+  int updates = 0;
   /// Bounds of the relative error of x + low in the weighted norm, and in its worst entry, by the
   /// rates at which the corrections fell; infinity where they did not become small enough.
   double norm_error = std::numeric_limits<double>::infinity();
@@ -107,7 +117,8 @@ inline double componentwise_tolerance(double asked, std::int64_t n) {
 ///     r = b - A x,  L U d = r,  x <- x + d        (`ir`), or the same with
 ///     (L U)^-1 A d = (L U)^-1 r by GMRES          (`gmres`).
 /// Stops when the error is small enough by the stop rule, at max_iterations, or when the error has
-/// twice in succession fallen by less than half. `auto` runs `ir`, and `gmres` after it if the
+/// twice in succession fallen by less than half. With `forward` and many vectors, residuals are
+/// FP64 until these can say no more of x. `auto` runs `ir`, and `gmres` after it if the
 /// error is not small enough. A forecast extends the latest rate at which the error falls; see
 /// docs/numerics.md. All vectors are refined together, with one solve and one product for all of
 /// them; a vector that stops leaves the others. A b with an Inf or NaN stops at once. Collective.

@@ -258,11 +258,14 @@ class Answering {
     double begin = run_.now();
     MultiVector b = right_;
     b.keep(numbers);
-    RefineOptions with_weights = options_.refine;
-    if (with_weights.forward || with_weights.forward_worth > 0)
-      with_weights.weights = weights_of_x();
-    std::vector<RefineOutcome> outcomes =
-        lupine::refine(system_, factored_.solver(), b, with_weights);
+    RefineOptions wanted = options_.refine;
+    if (wanted.forward || wanted.forward_worth > 0) wanted.weights = weights_of_x();
+    if (options_.many && options_.condition != ConditionCheck::full && !options_.certificate)
+      wanted.condition = [this] {
+        const ConditionEstimate& condition = factored_.inverse().condition();
+        return condition.at_least ? std::numeric_limits<double>::infinity() : condition.value;
+      };
+    std::vector<RefineOutcome> outcomes = lupine::refine(system_, factored_.solver(), b, wanted);
     times_.refine += run_.now() - begin;
     times_.forward += outcomes.front().times.forward;
     begin = run_.now();
@@ -374,10 +377,14 @@ class Answering {
     Vector f = outcome.bound;
     for (std::size_t i = 0; i < f.size(); ++i)
       f[i] = bound_margin * (std::fabs(outcome.extended[i]) + system_.extended_error() * f[i]);
+    if (outcome.drift > 0)
+      for (std::size_t i = 0; i < f.size(); ++i)
+        f[i] += bound_margin * outcome.drift * system_.row_sums()[i];
     sharp.largest_f = b_space.largest(MultiVector(f))[0];
     if (sharp.largest_f != 0) {
-      for (double& value : f) value += lost(answer);
-      sharp.largest_f += lost(answer);
+      const double underflow = (1 + outcome.updates) * lost(answer);
+      for (double& value : f) value += underflow;
+      sharp.largest_f += underflow;
     }
     const Vector low = x_space_.gather(system_.x_part(), outcome.low);
     const Vector y = x_space_.gather(system_.x_part(), outcome.x);

@@ -530,4 +530,47 @@ TEST_CASE("the first residual in twice FP64's precision tells whether more of th
     CHECK(refined(1000).forward);
   }
 }
+
+TEST_CASE("residuals of many vectors that small corrections have updated", "[refine][many]") {
+  const Communicator all = world();
+  for (const GridShape shape : grids(all.size())) {
+    CAPTURE(shape.nprow, shape.npcol);
+    HeldProblem p(all, shape, matrix_of(MatrixKind::hpl, order(), 8));
+    p.factor_in(Precision::fp32);
+    System system = p.system();
+    LuSolver solver = p.solver();
+    const MultiVector b = local(system.b_part(), random_vectors(order(), 11));
+    // By this tolerance, FP64 residuals leave errors large enough for roundings of updates to show.
+    const auto refined = [&](double condition) {
+      return refine(
+          system, solver, b,
+          {.stop = StopRule::componentwise, .tolerance = 1e-4, .forward = true, .condition = [=] {
+             return condition;
+           }});
+    };
+    for (const double condition : {10., infinity}) {
+      CAPTURE(condition);
+      const std::vector<RefineOutcome> all_found = refined(condition);
+      const auto is_updated = [](const RefineOutcome& found) { return found.updates > 0; };
+      CHECK(std::ranges::any_of(all_found, is_updated) == std::isfinite(condition));
+      for (std::size_t k = 0; const RefineOutcome& found : all_found) {
+        CAPTURE(k);
+        CHECK(found.converged);
+        CHECK(found.norm_error <= eps / 8);
+        CHECK((found.drift > 0) == is_updated(found));
+        const System::Errors exact =
+            system.extended_errors(MultiVector(found.x), MultiVector(found.low),
+                                   MultiVector(b.vector(static_cast<std::int64_t>(k++))), true);
+        for (std::size_t i = 0; i < found.extended.size(); ++i) {
+          const double allowed =
+              2 * system.extended_error() * exact.bound[0][i] + found.drift * system.row_sums()[i];
+          CHECK(std::fabs(found.extended[i] - exact.extended[0][i]) <= allowed);
+          CHECK(std::fabs(found.residual[i] - exact.residual[0][i]) <=
+                allowed + eps * std::fabs(found.residual[i]));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace lupine::test::blocks_of_vectors_tests

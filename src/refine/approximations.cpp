@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "refine/approximations.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "element/two_sum.hpp"
+
+namespace lupine {
+
+CorrectionSizes correction_sizes(const System& system, const MultiVector& x, const MultiVector& d,
+                                 const Vector& weights) {
+  constexpr std::size_t each = 4;
+  Vector most;  // of each: ||d||, ||W d||, ||W x||, the largest |d_i| / |x_i|
+  for (std::int64_t k = 0; k < d.count(); ++k) {
+    Vector of_d = d.vector(k);
+    Vector of_x = x.vector(k);
+    Vector ratios(of_d.size(), 0.0);
+    for (std::size_t i = 0; i < ratios.size(); ++i)
+      if (of_d[i] != 0) ratios[i] = of_d[i] / of_x[i];
+    most.push_back(largest(of_d));
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      of_d[i] *= weights[i];
+      of_x[i] *= weights[i];
+    }
+    for (const Vector& v : {of_d, of_x, ratios}) most.push_back(largest(v));
+  }
+  system.grid().all().all_reduce(most, Reduction::max);
+  CorrectionSizes sizes;
+  for (std::size_t k = 0; k < most.size(); k += each) {
+    sizes.norms.push_back(most[k]);
+    sizes.weighted.push_back(most[k + 1] == 0 ? 0 : most[k + 1] / most[k + 2]);
+    sizes.relative.push_back(most[k] == 0 ? 0 : most[k] / most[k + 2]);
+    sizes.entries.push_back(most[k + 3]);
+    sizes.x.push_back(most[k + 2]);
+  }
+  return sizes;
+}
+
+Block::Block(const MultiVector& all_b, std::int64_t size, std::vector<std::int64_t> its_numbers,
+             bool forward)
+    : numbers(std::move(its_numbers)),
+      b(all_b.size(), count()),
+      x(size, count()),
+      moved(numbers.size(), 0.0) {
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    std::ranges::copy(all_b[numbers[i]], b[static_cast<std::int64_t>(i)].begin());
+  r = b;
+  if (forward) low = x;
+}
+
+bool Block::bounds_hold(const Vector& row_sums) const {
+  constexpr double two_digits = 0.01;
+  for (std::int64_t k = 0; k < count(); ++k) {
+    const double far = moved[static_cast<std::size_t>(k)] / two_digits;
+    for (std::size_t i = 0; i < row_sums.size(); ++i)
+      if (!(row_sums[i] * far <= bound[k][i])) return false;
+  }
+  return true;
+}
+
+void Block::add(const MultiVector& d) {
+  if (low.count() == 0)
+    for (std::size_t i = 0; i < d.all().size(); ++i) x.all()[i] += d.all()[i];
+  else
+    for (std::size_t i = 0; i < d.all().size(); ++i)
+      add_pair(x.all()[i], low.all()[i], d.all()[i], 0.0);
+}
+
+void Block::subtract(const MultiVector& a_d, const MultiVector& a_low) {
+  for (std::size_t i = 0; i < r.all().size(); ++i) {
+    extended.all()[i] -= a_d.all()[i];
+    r.all()[i] = extended.all()[i] + a_low.all()[i];
+  }
+}
+
+void Block::keep(const std::vector<std::int64_t>& places) {
+  if (std::ssize(places) == count()) return;
+  for (MultiVector* v : {&b, &x, &low, &r, &extended, &bound})
+    if (v->count() > 0) v->keep(places);
+  for (std::size_t to = 0; to < places.size(); ++to) {
+    numbers[to] = numbers[static_cast<std::size_t>(places[to])];
+    moved[to] = moved[static_cast<std::size_t>(places[to])];
+  }
+  numbers.resize(places.size());
+  moved.resize(places.size());
+}
+
+void RefinedColumn::leave(const Block& block, std::int64_t place) {
+  if (outcome.history.empty() || error != outcome.error) return;
+  outcome.x = block.x.vector(place);
+  outcome.residual = block.r.vector(place);
+  outcome.bound = block.bound.count() > 0 ? block.bound.vector(place) : Vector{};
+  if (block.low.count() > 0) {
+    outcome.low = block.low.vector(place);
+    outcome.extended = block.extended.vector(place);
+    outcome.updates = updates;
+    outcome.drift = drift;
+  }
+  measured = true;
+}
+
+}  // namespace lupine
