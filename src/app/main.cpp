@@ -54,8 +54,7 @@ std::optional<std::string> better_kernels() {
 /// have better ones. Returns if there is nothing to correct, or this is the restarted program.
 void correct_blas_kernels(char** argv) {
   if (std::getenv(blas_variable) != nullptr) return;  // set by the user, or before the restart
-  const char* const other = std::getenv("LUPINE_BLAS");
-  if (other != nullptr && *other != '\0') return;  // OpenBLAS is hardly called
+  if (!named_blas().empty()) return;                  // OpenBLAS is hardly called
   const std::optional<std::string> kernels = better_kernels();
   if (!kernels) return;
   ::setenv(uncorrected_variable, blas_description().c_str(), 1);

@@ -117,13 +117,19 @@ class OtherBlas {
 /// Null where Lupine calls what it is linked to.
 const OtherBlas* other() {
   static const OtherBlas* const found = []() -> const OtherBlas* {
-    const char* const path = std::getenv("LUPINE_BLAS");
-    return path != nullptr && *path != '\0' ? new OtherBlas(path) : nullptr;
+    const std::string path = named_blas();
+    return path.empty() ? nullptr : new OtherBlas(path);
   }();
   return found;
 }
 
 }  // namespace
+
+std::string named_blas() {
+  const char* const variable = std::getenv("LUPINE_BLAS");
+  const std::string named = variable != nullptr && *variable != '\0' ? variable : LUPINE_OTHER_BLAS;
+  return named == "openblas" ? "" : named;
+}
 
 bool is_other_blas() {
   return other() != nullptr;

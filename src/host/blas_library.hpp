@@ -2,8 +2,9 @@
 /// @file
 /// The library whose BLAS and LAPACK Lupine calls: the OpenBLAS that it is linked to, or the one
 /// that the variable LUPINE_BLAS names, as a path or as a name that the loader finds: oneMKL, BLIS,
-/// AOCL, NVPL, Arm Performance Libraries, FlexiBLAS, another OpenBLAS. It has to have CBLAS, with
-/// integers of 32 bits (LP64). What it lacks of LAPACK, OpenBLAS does.
+/// AOCL, NVPL, Arm Performance Libraries, FlexiBLAS, another OpenBLAS. Where the variable is not
+/// set, the build may have named one (-DLUPINE_BLAS); "openblas" is the linked one. It has to have
+/// CBLAS, with integers of 32 bits (LP64). What it lacks of LAPACK, OpenBLAS does.
 ///
 /// The variable is read once, at the first call of any of these functions. All of them throw
 /// UsageError, with the reason, where the library that it names cannot be used.
@@ -17,7 +18,9 @@ namespace lupine {
 /// as far as it has a function for that, and its path.
 std::string blas_description();
 
-/// Whether LUPINE_BLAS names a library.
+/// What the variable names, or else the build; empty: the linked OpenBLAS. Loads nothing.
+std::string named_blas();
+/// Whether that is another library, which is loaded.
 bool is_other_blas();
 
 /// The number of threads that the library uses for the next calls; what OpenMP says, where the
@@ -26,7 +29,7 @@ int blas_threads();
 /// Does nothing where the library has no function for it: then OpenMP's number is the library's.
 void set_blas_threads(int threads);
 
-/// The address of a function in the library that LUPINE_BLAS names; null if there is none.
+/// The address of a function in the library that was named; null if there is none.
 void* blas_function(const char* name);
 
 /// The routine `name` of the library, or `linked`, the routine of that name in OpenBLAS.

@@ -4,11 +4,13 @@
 that cannot serve is refused.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py. LUPINE_BLIS: Debian's BLIS, which has CBLAS and no
-LAPACK; LUPINE_LONG_BLAS: a library with integers of 64 bits.
+LAPACK; LUPINE_LONG_BLAS: a library with integers of 64 bits; LUPINE_DEFAULT_BLAS: a program of a build
+with -DLUPINE_BLAS, which says what it calls.
 """
 
 import json
 import os
+import subprocess
 import unittest
 
 from test_cli import run
@@ -17,6 +19,7 @@ from test_solve import matrix, numpy_bytes, write
 
 BLIS = os.environ["LUPINE_BLIS"]
 LONG_BLAS = os.environ["LUPINE_LONG_BLAS"]
+DEFAULT_BLAS = os.environ["LUPINE_DEFAULT_BLAS"]
 SMALL = ("-N", "300", "--nb", "64", "--device", "cpu")
 
 
@@ -39,6 +42,18 @@ class Other(Folder):
     def test_the_option_stands_above_the_variable(self):
         outcome = run("mxp", *SMALL, "--blas", BLIS, environment={"LUPINE_BLAS": "/none"})
         self.assert_status(outcome, 0)
+
+    def test_a_build_names_one(self):
+        def said(**variables):
+            return subprocess.run([DEFAULT_BLAS], env=dict(os.environ, **variables), text=True,
+                                  capture_output=True, check=True).stdout
+        self.assertRegex(said(), rf"^BLIS [\d.]+ \({BLIS}\)$")
+        self.assertRegex(said(LUPINE_BLAS="openblas"), r"^OpenBLAS [\d.]+, ")
+
+    def test_the_linked_one_by_its_name(self):
+        outcome = run("info", environment={"LUPINE_BLAS": "openblas"})
+        self.assert_status(outcome, 0)
+        self.assertRegex(outcome.out, r"(?m)^BLAS +OpenBLAS [\d.]+, ")
 
     def test_settings_keep_it(self):
         settings = self.at("run.settings")

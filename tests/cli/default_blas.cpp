@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Says which BLAS a program calls that was built with -DLUPINE_BLAS.
+#include <cstdio>
+
+#include "host/blas_library.hpp"
+
+int main() {
+  std::puts(lupine::blas_description().c_str());
+}
