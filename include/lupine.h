@@ -117,8 +117,8 @@ typedef struct lupine_options {
   int strict;    ///< info where x may have no correct digit: 1: n + 1, and x is written; 0: 0
   int fp64;      ///< how a GPU computes the FP64 products of updates; by default LUPINE_FP64_NATIVE
   int accuracy;  ///< LUPINE_BACKWARD: x has a small backward error; LUPINE_FORWARD: x is accurate
-                 ///< to its last digit; LUPINE_CERTIFIED: and the bounds of its errors are proven,
-                 ///< on one process without GPUs; LUPINE_AUTO, the default: forward where cheap
+                 ///< to its last digit; LUPINE_CERTIFIED: and the bounds of its errors are proven;
+                 ///< LUPINE_AUTO, the default: forward where cheap
 } lupine_options;
 
 /// Outcome of a solve. lupine_result_init() must fill it in first. Errors are the largest of any

@@ -99,7 +99,7 @@ enum class Accuracy {
   forward,  ///< the error of x itself, by residuals in twice FP64's precision: x is accurate to its
             ///< last digit, where the condition number is below 1 / (10 n 2^-53)
   certified  ///< as `forward`, with proven bounds of the errors instead of estimated ones, by an
-             ///< approximate inverse: about five times the time of an FP64 LU. One process on a CPU
+             ///< approximate inverse: about five times the time of an FP64 LU
 };
 
 /// How a panel travels along a process row or column: by MPI_Ibcast, or by one of HPL's six

@@ -459,7 +459,7 @@ def _solve(
     accuracy : {"auto", "backward", "forward", "certified"}
         what is refined: the backward error, or, with "forward", x itself to its last digit, by
         residuals in twice FP64's precision, for one general system. "certified": with proven bounds
-        of its errors, by an approximate inverse, of one process on a CPU; x is then FP64.
+        of its errors, by an approximate inverse; x is then FP64.
         "auto": as with "forward", where that is measured to be cheap.
     comm : mpi4py communicator, optional
         the ranks that solve together; this process alone by default.

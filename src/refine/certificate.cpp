@@ -7,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
@@ -49,68 +50,128 @@ double of_pass(const System& a) {
   return static_cast<double>(a.n()) + 32;
 }
 
+// The distribution of elements where this is that of their parts.
+Distribution elements(const Distribution& parts, Field field) {
+  const std::int64_t each = parts_of(field);
+  return {parts.size() / each, std::max<std::int64_t>(parts.block() / each, 1), parts.processes(),
+          parts.me()};
+}
+
+// A matrix in FP64, distributed as that of the system. Collective.
+DistributedMatrix matrix_like(Device& device, const System& a) {
+  return agreed(a.grid().all(), [&] {
+    return DistributedMatrix(device, elements(a.b_part(), a.field()),
+                             elements(a.x_part(), a.field()), Precision::fp64, a.field());
+  });
+}
+
+// max_i |v_i| of all ranks; infinity where one is NaN.
+double largest_of_all(const System& a, std::span<const double> v) {
+  return a.grid().all().all_reduce(largest(v), Reduction::max);
+}
+
 // max_i v_i / d_i; infinity where one is NaN.
-double largest_ratio(std::span<const double> v, const Vector& d) {
+double largest_ratio(const System& a, std::span<const double> v, const Vector& d) {
   Vector ratios(d.size());
   for (std::size_t i = 0; i < d.size(); ++i) ratios[i] = v[i] / d[i];
-  return largest(ratios);
+  return largest_of_all(a, ratios);
 }
 
 // d / max_i d_i, at least 2^-30; ones where that is not a number. Both parts of a complex number
 // get one weight.
-void set_weights(Field field, Vector& d) {
+void set_weights(const System& a, Vector& d) {
   constexpr double least_weight = 0x1p-30;
-  const double most = largest(d);
+  const double most = largest_of_all(a, d);
   const bool known = std::isfinite(most) && most > 0;
   for (double& value : d) value = known ? std::max(value / most, least_weight) : 1;
-  for (std::size_t i = 0; field == Field::complex && i < d.size(); i += 2) d[i + 1] = d[i];
+  for (std::size_t i = 0; a.field() == Field::complex && i < d.size(); i += 2) d[i + 1] = d[i];
+}
+
+MultiVector zeros(const Distribution& part, std::int64_t count) {
+  return {part.local_size(), count};
 }
 
 // |R| v for each v that is not negative; at least that.
 MultiVector times_magnitudes(System& r, const MultiVector& v) {
-  MultiVector bound = r.errors(v, MultiVector(v.size(), v.count()), true).bound;
+  MultiVector bound = r.errors(v, zeros(r.b_part(), v.count()), true).bound;
   round_up_all(bound.all(), of_pass(r));
   return bound;
 }
 
-}  // namespace
-
-double Certificate::bytes(const LuPlan& plan) {
-  const auto n = static_cast<double>(plan.n);
-  const auto parts = static_cast<double>(plan.parts());
-  const double inverse = n * n * parts * (sizeof(double) + sizeof(float));
-  // A strip of A and of I - R A; or unit vectors, solutions, and copies of these as a solve makes.
-  return inverse + 6 * sizeof(double) * static_cast<double>(strip_width) * n * parts;
+// So many columns of I from that of element j on: of a complex element, its real one.
+MultiVector units(const Distribution& part, Field field, std::int64_t j, std::int64_t count) {
+  MultiVector columns = zeros(part, count);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const GlobalIndex row{parts_of(field) * (j + k)};
+    if (part.mine(row)) columns[k][static_cast<std::size_t>(part.local(row).value)] = 1;
+  }
+  return columns;
 }
 
-double Certificate::operations(std::int64_t n, Field field) {
+}  // namespace
+
+bool Certificate::is_whole(const Device& device, int ranks) {
+  return ranks == 1 && device.shares_host_memory();
+}
+
+double Certificate::bytes(const LuPlan& plan) {
+  const auto rows = static_cast<double>(plan.rows().local_size());
+  const auto columns = static_cast<double>(plan.columns().local_size());
+  const double inverse = rows * columns * (sizeof(double) + sizeof(float));
+  // A strip of A and of I - R A; or unit vectors, solutions, and copies of these as a solve makes.
+  const double strips = 6 * sizeof(double) * static_cast<double>(strip_width) * (rows + columns);
+  return static_cast<double>(plan.parts()) * (inverse + strips);
+}
+
+double Certificate::operations(std::int64_t n, Field field, bool whole) {
   const auto m = static_cast<double>(n);
   const auto parts = static_cast<double>(parts_of(field));
-  return 4 * m * m * m * parts * parts;
+  return (whole ? 4 : 6) * m * m * m * parts * parts;
 }
 
 Certificate::Certificate(Device& device, System& a, FactorSolver& solver, Precision factors,
                          ScaledEntries entries)
     : device_(device),
       entries_(std::move(entries)),
-      r_(device, Distribution(a.n() / parts_of(a.field()), a.n() / parts_of(a.field()), 1, 0),
-         Distribution(a.n() / parts_of(a.field()), a.n() / parts_of(a.field()), 1, 0),
-         Precision::fp64, a.field()),
-      inverse_(a.grid(), device, held_matrix(r_.local().real(), a.field()),
-               Distribution(a.n(), a.n(), 1, 0), Distribution(a.n(), a.n(), 1, 0)),
-      inverse_transposed_(inverse_.transposed()) {
-  LUPINE_EXPECTS(a.grid().all().size() == 1 && device.shares_host_memory() && a.is_extended());
-  const std::int64_t parts = parts_of(a.field());
-  const MatrixView<double> r = r_.local().real().as<double>();
-  for (std::int64_t j = 0; j < r.columns; j += strip_width) {
+      whole_(is_whole(device, a.grid().all().size())),
+      r_(matrix_like(device, a)),
+      held_(a.grid(), device, held_matrix(r_.local().real(), a.field()), a.b_part(), a.x_part()),
+      held_transposed_(held_.transposed()) {
+  LUPINE_EXPECTS(a.is_extended());
+  solve_for_inverse(a, solver);
+  if (whole_ && factors != Precision::fp64) round_to_fp32();
+}
+
+void Certificate::solve_for_inverse(System& a, FactorSolver& solver) {
+  const Field field = a.field();
+  const AnyMatrix device_r = r_.local().real();
+  Vector copy(
+      device_.shares_host_memory() ? 0 : static_cast<std::size_t>(device_r.ld * device_r.columns));
+  MatrixView<double> r = device_r.as<double>();
+  if (!copy.empty()) r.data = copy.data();
+  const std::int64_t parts = parts_of(field);
+  const std::int64_t n = a.n() / parts;
+  for (std::int64_t j = 0; j < n; j += strip_width) {
     stop_if_interrupted(a.grid().all());
-    MultiVector units(a.n(), std::min(strip_width, r.columns - j));
-    for (std::int64_t k = 0; k < units.count(); ++k)
-      units[k][static_cast<std::size_t>(parts * (j + k))] = 1;
-    const MultiVector solved = solver.solve(units);
-    for (std::int64_t k = 0; k < units.count(); ++k) std::ranges::copy(solved[k], r.column(j + k));
+    const std::int64_t count = std::min(strip_width, n - j);
+    const MultiVector solved = solver.solve(units(a.b_part(), field, j, count));
+    for (std::int64_t k = 0; k < count; ++k) {
+      if (whole_) {
+        std::ranges::copy(solved[k], r.column(j + k));
+      } else if (r_.rows().mine({j + k})) {
+        const std::int64_t row = parts * r_.rows().local({j + k}).value;
+        for (std::int64_t c = 0; c < r.columns; ++c) {
+          const double* const z = &solved[k][static_cast<std::size_t>(parts * c)];
+          r(row, c) = z[0];
+          if (field == Field::complex) r(row + 1, c) = -z[1];
+        }
+      }
+    }
   }
-  if (factors != Precision::fp64) round_to_fp32();
+  if (copy.empty()) return;
+  const auto queue = device_.make_queue(Priority::normal);
+  device_.upload(*queue, copy, device_r.as<double>().data);
+  queue->synchronize();
 }
 
 // R <- R in FP32, as which it is not less accurate than its factors: then products in FP32 are of
@@ -129,8 +190,25 @@ void Certificate::round_to_fp32() {
           std::fabs(r(i, j)) < least_fp32 ? 0 : static_cast<double>(static_cast<float>(r(i, j)));
 }
 
-// sum_j |fl(I - R A)_ij| d_j, or with the transpose of |fl(I - A R)_ji| d_j, in products of this
-// precision. Strips are columns of A; with the transpose, rows.
+// sum_j |fl(I - R A)_ij| d_j, by products with the systems.
+Vector Certificate::system_sums(System& a, Transpose op, const Vector& d) {
+  const std::int64_t parts = parts_of(a.field());
+  const Vector all_d = a.x_space().gather(a.x_part(), d);
+  Vector sums(d.size(), 0.0);
+  for (std::int64_t s = 0; s < a.n() / parts; s += strip_width) {
+    stop_if_interrupted(a.grid().all());
+    const std::int64_t count = std::min(strip_width, a.n() / parts - s);
+    const MultiVector of_i = units(a.x_part(), a.field(), s, count);
+    const MultiVector e = inverse(op).errors(a.multiply(of_i), of_i, false).residual;
+    for (std::int64_t k = 0; k < count; ++k)
+      for (std::size_t i = 0; i < sums.size(); ++i)
+        sums[i] += std::fabs(e[k][i]) * all_d[static_cast<std::size_t>(parts * (s + k))];
+  }
+  return sums;
+}
+
+// The same where both matrices are whole, in products of this precision; with the transpose, of
+// |fl(I - A R)_ji| d_j. Strips are columns of A; with the transpose, rows.
 Vector Certificate::product_sums(System& a, Transpose op, Precision precision, const Vector& d) {
   const bool transposed = op == Transpose::yes;
   const Field field = a.field();
@@ -182,20 +260,20 @@ Vector Certificate::product_sums(System& a, Transpose op, Precision precision, c
       }
     });
   }
-  stop_if_interrupted(a.grid().all());
-  // Both rows of a complex row have the magnitudes of its real and of its imaginary parts.
-  if (field == Field::complex)
-    for (std::size_t i = 0; i < sums.size(); i += 2) sums[i] = sums[i + 1] = sums[i] + sums[i + 1];
   return sums;
 }
 
 // The root mean square of (E v)_i for random v with entries d_i and -d_i: about the 2-norm of row i
 // of E diag(d). For what is chosen, not for what is proven.
 Vector Certificate::row_norms(System& a, Transpose op, const Vector& d) {
-  MultiVector v(a.n(), sampled_vectors);
+  MultiVector v = zeros(a.x_part(), sampled_vectors);
   std::minstd_rand bits(1);
-  for (std::int64_t k = 0; k < v.count(); ++k)
-    for (std::size_t i = 0; i < d.size(); ++i) v[k][i] = (bits() >> 8) % 2 == 0 ? d[i] : -d[i];
+  Vector signs(static_cast<std::size_t>(a.n()));
+  for (std::int64_t k = 0; k < v.count(); ++k) {
+    for (double& sign : signs) sign = (bits() >> 8) % 2 == 0 ? 1 : -1;
+    const Vector mine = local_part(a.x_part(), signs);
+    for (std::size_t i = 0; i < d.size(); ++i) v[k][i] = mine[i] * d[i];
+  }
   const MultiVector e = inverse(op).errors(a.multiply(v), v, false).residual;
   Vector norms(d.size(), 0.0);
   for (std::int64_t k = 0; k < e.count(); ++k)
@@ -213,32 +291,38 @@ Vector Certificate::foretold(System& a, Transpose op, const Vector& d, std::span
   return sums;
 }
 
-const Certificate::Contraction& Certificate::contraction(System& a, Transpose op) {
+const Contraction& Certificate::contraction(System& a, Transpose op) {
   std::optional<Contraction>& kept = contractions_[op == Transpose::yes ? 1 : 0];
   if (kept) return *kept;
   Contraction& found = kept.emplace();
   const double n = static_cast<double>(a.n());
   // |R| |A| d for the first weights, which are ones, and |R| e
-  MultiVector v(a.n(), 2);
-  std::ranges::fill(v.all(), 1.0);
-  std::ranges::copy(times_magnitudes(a, v.part(0, 1))[0], v[0].begin());
+  Vector d(static_cast<std::size_t>(a.x_part().local_size()), 1.0);
+  MultiVector v = zeros(a.b_part(), 2);
+  std::ranges::fill(v[1], 1.0);
+  std::ranges::copy(times_magnitudes(a, MultiVector(d))[0], v[0].begin());
   MultiVector w = times_magnitudes(inverse(op), v);
-  const bool in_fp32 =
-      in_fp32_ && largest(w[1]) < fp32_range && entries_.largest < fp32_range &&
-      gamma_of(n + 3, unit_roundoff(Precision::fp32)) * (1 + largest(w[0])) <= allowed_rounding;
+  const bool in_fp32 = in_fp32_ && largest(w[1]) < fp32_range && entries_.largest < fp32_range &&
+                       gamma_of(n + 3, unit_roundoff(Precision::fp32)) * (1 + largest(w[0])) <=
+                           allowed_rounding;  // in one process
   const Precision precision = in_fp32 ? Precision::fp32 : Precision::fp64;
   const double rounding = gamma_of(n + 3, unit_roundoff(precision));
   // The second weights: |E| d for the first ones, as foretold.
-  Vector d = foretold(a, op, v.vector(1), w[0], rounding);
-  set_weights(a.field(), d);
+  d = foretold(a, op, d, w[0], rounding);
+  set_weights(a, d);
   std::ranges::copy(times_magnitudes(a, MultiVector(d))[0], v[0].begin());
   w = times_magnitudes(inverse(op), v);
-  found.rounding = rounded_up(rounding * (1 + largest_ratio(w[0], d)), 3);
-  found.foretold = largest_ratio(foretold(a, op, d, w[0], rounding), d);
+  found.rounding = rounded_up(rounding * (1 + largest_ratio(a, w[0], d)), 3);
+  found.foretold = largest_ratio(a, foretold(a, op, d, w[0], rounding), d);
   if (!(found.rounding < 1 && found.foretold < hopeless_norm)) return found;
   found.weights = d;
   found.products = precision;
-  found.rows = product_sums(a, op, precision, d);
+  found.rows = whole_ ? product_sums(a, op, precision, d) : system_sums(a, op, d);
+  stop_if_interrupted(a.grid().all());
+  // Both rows of a complex row have the magnitudes of its real and of its imaginary parts.
+  if (a.field() == Field::complex)
+    for (std::size_t i = 0; i < d.size(); i += 2)
+      found.rows[i] = found.rows[i + 1] = found.rows[i] + found.rows[i + 1];
   // What underflows: entries of A and of R as they are rounded, products, sums; in each of n terms
   // of each of n entries.
   const double lost = in_fp32 ? 0x1p-125 : std::max(2 * entries_.underflow, 0x1p-1000);
@@ -246,7 +330,7 @@ const Certificate::Contraction& Certificate::contraction(System& a, Transpose op
     const double under = (n + 2) * (n + 2) * lost * (1 + w[1][i] + 2 * entries_.largest);
     found.rows[i] = rounded_up(found.rows[i] + rounding * (d[i] + w[0][i]) + under, of_pass(a) + 8);
   }
-  found.norm = rounded_up(largest_ratio(found.rows, d), 1);
+  found.norm = rounded_up(largest_ratio(a, found.rows, d), 1);
   return found;
 }
 
@@ -282,9 +366,11 @@ MultiVector Certificate::errors_of_few(System& a, Transpose op, const MultiVecto
   const MultiVector& r = found.extended;
   const double underflow = (n + 2) * std::max(entries_.underflow, 0x1p-1000);
   // R r, and |R| (gamma |r| + off)
-  MultiVector v(y.size(), 2 * y.count());
+  MultiVector v(b.size(), 2 * b.count());
+  const Vector sizes = a.x_space().largest(high);
+  const Vector b_sizes = a.b_space().largest(b);
   for (std::int64_t k = 0; k < y.count(); ++k) {
-    const double lost = underflow * (1 + largest(high[k]));
+    const double lost = underflow * (1 + sizes[static_cast<std::size_t>(k)]);
     for (std::size_t i = 0; i < r[k].size(); ++i) {
       const double size = std::fabs(r[k][i]);
       const double off =
@@ -293,20 +379,21 @@ MultiVector Certificate::errors_of_few(System& a, Transpose op, const MultiVecto
       v[2 * k + 1][i] = rounded_up(gamma_of(of_pass(a), eps) * size + off, 8);
     }
   }
-  const System::Errors product = inverse(op).errors(v, MultiVector(v.size(), v.count()), true);
+  const System::Errors product = inverse(op).errors(v, zeros(a.x_part(), v.count()), true);
   MultiVector errors(y.size(), y.count());
   for (std::int64_t k = 0; k < y.count(); ++k) {
-    Vector g(r[k].size());  // at least |R r|
+    Vector g(y[k].size());  // at least |R r|
     for (std::size_t i = 0; i < g.size(); ++i)
       g[i] =
           rounded_up(std::fabs(product.residual[2 * k][i]) +
                          rounded_up(product.bound[2 * k + 1][i], of_pass(a)) + 2 * n * underflowing,
                      4);
-    const double factor = rounded_up(largest_ratio(g, d) / (1 - e.norm), 4);
+    const double factor = rounded_up(largest_ratio(a, g, d) / (1 - e.norm), 4);
     for (std::size_t i = 0; i < g.size(); ++i)
       errors[k][i] = rounded_up(std::fabs(low[k][i]) + g[i] + e.rows[i] * factor, 4);
     // b = 0 has y = 0, without any error.
-    if (largest(b[k]) == 0 && largest(high[k]) == 0) std::ranges::fill(errors[k], 0.0);
+    if (b_sizes[static_cast<std::size_t>(k)] == 0 && sizes[static_cast<std::size_t>(k)] == 0)
+      std::ranges::fill(errors[k], 0.0);
   }
   for (double& value : errors.all())
     if (std::isnan(value)) value = no_bound;

@@ -27,41 +27,48 @@ struct ScaledEntries {
   double largest = 1;  ///< the largest entry of R A C in magnitude, to a factor of two
 };
 
-/// Proofs for the system A y = b of one process, in which A means the scaled matrix R A C; and for
-/// that with A^T. With an approximation R of A^-1, E = I - R A, and any weights d > 0,
+/// What a Certificate has shown of E = I - R A; with the transpose, of I - R^T A^T.
+struct Contraction {
+  double rounding = 0;    ///< at least the part of ||E|| that is a bound of roundings
+  double foretold = 0;    ///< about ||E||, before it was computed
+  double norm = unknown;  ///< at least ||E||; NaN: not computed, since it would not be below 1
+  Precision products = Precision::automatic;  ///< in which E was computed
+  Vector weights{};                           ///< d
+  Vector rows{};                              ///< at least |E| d
+  bool is_shown() const { return norm < 1; }
+};
+
+/// Proofs for the system A y = b, in which A means the scaled matrix R A C; and for that with A^T.
+/// Vectors are distributed as those of the system. With an approximation R of A^-1, E = I - R A,
+/// and any weights d > 0,
 ///     ||E|| < 1:  A is not singular, and  |y* - y|  <=  |R r| + |E| d ||R r|| / (1 - ||E||)
 /// for any y, with its residual r and the exact solution y*, in the norms ||v|| = max_i |v_i| / d_i
 /// and ||E|| = max_i (|E| d)_i / d_i. Whatever is rounded is bounded, in any order of sums, for
 /// products of matrices by their definition (no Strassen) and rounding to nearest; underflow may be
 /// gradual or to zero. Of a complex system they are those of the real one (refine/pairs.hpp), as
-/// are A and R.
+/// are A and R. All members that are not static are collective.
 class Certificate {
  public:
   /// Makes R by solves with the factors: 2 n^3 operations. Refers to its arguments.
   /// @param a the system of the matrix itself, not of its transpose
   /// @param solver solves with factors of A
   /// @param factors their precision, by which that of products is chosen
-  /// @pre one process, and a device that shares the host's memory; a.is_extended()
+  /// @param entries of the whole matrix, where is_whole()
+  /// @pre a.is_extended() @throws Fault out of memory
   Certificate(Device& device, System& a, FactorSolver& solver, Precision factors,
               ScaledEntries entries);
   Certificate(const Certificate&) = delete;
   Certificate& operator=(const Certificate&) = delete;
 
-  /// Bytes that a Certificate takes at most.
+  /// Whether A and R are whole in the memory of one host: then strips of I - R A are products of
+  /// their parts, in FP32 where that is precise enough. Otherwise they are those of systems with A
+  /// and with R, in FP64: columns of A are then the products of A with those of I.
+  static bool is_whole(const Device& device, int ranks);
+  /// Bytes that a Certificate takes at most on this rank.
   static double bytes(const LuPlan& plan);
   /// Real operations of R and of one I - R A of this order.
-  static double operations(std::int64_t n, Field field);
+  static double operations(std::int64_t n, Field field, bool whole);
 
-  /// What is shown of E = I - R A; with the transpose, of I - R^T A^T.
-  struct Contraction {
-    double rounding = 0;    ///< at least the part of ||E|| that is a bound of roundings
-    double foretold = 0;    ///< about ||E||, before it was computed
-    double norm = unknown;  ///< at least ||E||; NaN: not computed, since it would not be below 1
-    Precision products = Precision::automatic;  ///< in which E was computed
-    Vector weights{};                           ///< d
-    Vector rows{};                              ///< at least |E| d
-    bool is_shown() const { return norm < 1; }
-  };
   /// Made in the first call for each of the two: 2 n^3 operations, or few where it shows before
   /// that there can be no proof. @param a the system, or a.transposed() of it
   const Contraction& contraction(System& a, Transpose op);
@@ -73,9 +80,13 @@ class Certificate {
                      const MultiVector& b);
 
  private:
-  System& inverse(Transpose op) { return op == Transpose::no ? inverse_ : inverse_transposed_; }
+  System& inverse(Transpose op) {
+    return (op == Transpose::no) == whole_ ? held_ : held_transposed_;
+  }
+  void solve_for_inverse(System& a, FactorSolver& solver);
   void round_to_fp32();
   Vector product_sums(System& a, Transpose op, Precision precision, const Vector& d);
+  Vector system_sums(System& a, Transpose op, const Vector& d);
   Vector row_norms(System& a, Transpose op, const Vector& d);
   Vector foretold(System& a, Transpose op, const Vector& d, std::span<const double> w,
                   double rounding);
@@ -84,10 +95,11 @@ class Certificate {
 
   Device& device_;
   ScaledEntries entries_;
+  bool whole_;
   bool in_fp32_ = false;  // whether R holds numbers of FP32 alone
-  DistributedMatrix r_;   // R, in FP64
-  System inverse_;        // R v
-  System inverse_transposed_;
+  DistributedMatrix r_;   // R, in FP64; else R^T (of a complex A, R^H), distributed as A
+  System held_;           // r_ v
+  System held_transposed_;
   std::array<std::optional<Contraction>, 2> contractions_;  // of A, and of A^T
 };
 

@@ -41,9 +41,13 @@ double rank_bytes(const LuPlan& plan) {
 double host_bytes(const LuPlan& plan) {
   const auto ends =
       static_cast<double>(plan.parts() * (plan.rows().local_size() + plan.columns().local_size()));
+  const double inverse = plan.certified ? static_cast<double>(DistributedMatrix::bytes(
+                                              plan.rows().local_size(), plan.columns().local_size(),
+                                              plan.parts() * std::int64_t{sizeof(double)}))
+                                        : 0;
   const double loading = plan.held > 0 ? largest_piece_bytes + reader_bytes + 8 * ends : 0;
   return traits_of(plan.device).host_bytes + static_cast<double>(factor_memory(plan).host) +
-         loading + refine_bytes(plan);
+         std::max(loading, inverse) + refine_bytes(plan);
 }
 
 std::int64_t panel_width(LuPlan plan, double free) {

@@ -414,9 +414,12 @@ class Answering {
       MultiVector y = answers_.y;
       for (MultiVector* v : {&y, &lows_, &right_}) v->keep(open);
       const MultiVector errors = certificate.errors(system_, op_, y, lows_, right_);
+      const auto whole = [&](std::span<const double> v) {
+        return x_space_.gather(system_.x_part(), v);
+      };
       for (std::size_t i = 0; i < open.size(); ++i)
-        set_proven(of(open[i]), answers_.x[open[i]], answers_.y[open[i]],
-                   errors[static_cast<std::int64_t>(i)], scales_.columns);
+        set_proven(of(open[i]), answers_.x[open[i]], whole(answers_.y[open[i]]),
+                   whole(errors[static_cast<std::int64_t>(i)]), scales_.columns);
     }
     for (const std::int64_t k : open) {
       SolveColumn& column = of(k).column;

@@ -23,33 +23,35 @@ Vector scaled(std::span<const double> v, const std::vector<int>& exponents, int 
   return result;
 }
 
-Accuracy accuracy_on(const Device& device, int ranks, Accuracy asked) {
+Accuracy accuracy_on(const Device& device, Accuracy asked) {
   if (asked != Accuracy::forward && asked != Accuracy::certified) return Accuracy::backward;
-  if (asked == Accuracy::certified && (ranks > 1 || !device.shares_host_memory()))
-    throw UsageError(fmt::format(
-        "--accuracy certified is for one process on a CPU, and there {}; allowed there: auto, "
-        "backward, forward",
-        ranks > 1 ? fmt::format("are {} ranks", ranks) : "is a GPU (--device cpu leaves it out)"));
   if (!device.multiplies_extended())
     throw UsageError(fmt::format(
-        "--accuracy forward: {} computes no residuals in twice FP64's precision; allowed there: "
-        "auto, backward",
-        device.description()));
+        "--accuracy {}: {} computes no residuals in twice FP64's precision; allowed there: auto, "
+        "backward",
+        name(asked), device.description()));
   return asked;
 }
 
-SolveProof announced_proof(std::int64_t n, Field field, Precision factors, const Rates& rates) {
+SolveProof announced_proof(std::int64_t n, Field field, Precision factors, bool whole,
+                           const Rates& rates) {
   SolveProof proof;
-  proof.operations = Certificate::operations(n, field);
-  // Half of it is an inverse by the factors, half a product in FP64.
-  const double solves = rates.of(storage_for(factors));
-  const double products = rates.of(Precision::fp64);
+  proof.operations = Certificate::operations(n, field, whole);
+  // R is an inverse by the factors, and the rest products in FP64.
+  const double of_inverse = Certificate::operations(n, field, true) / 2;
+  const auto known = [&](Precision precision) {  // 0: nobody has measured it
+    for (const Rate& rate : rates.all())
+      if (rate.precision == precision && rate.origin != RateOrigin::assumed) return rate.flops;
+    return 0.;
+  };
+  const double solves = known(storage_for(factors));
+  const double products = known(Precision::fp64);
   if (solves > 0 && products > 0)
-    proof.expected_seconds = proof.operations / 2 * (1 / solves + 1 / products);
+    proof.expected_seconds = of_inverse / solves + (proof.operations - of_inverse) / products;
   return proof;
 }
 
-std::string why_no_proof(const Certificate::Contraction& found) {
+std::string why_no_proof(const Contraction& found) {
   if (found.is_shown()) return "";
   const std::string why =
       !(found.rounding < 1)    ? fmt::format("the roundings of R A may be {:.2g}", found.rounding)
@@ -86,7 +88,7 @@ void set_proven(Answer& answer, std::span<const double> x, std::span<const doubl
 void tell_proof(Certificate* certificate, System& system, Transpose op, Solution& solution) {
   SolveProof& proof = solution.proof;
   if (certificate != nullptr) {
-    const Certificate::Contraction& found = certificate->contraction(system, op);
+    const Contraction& found = certificate->contraction(system, op);
     proof.norm = found.norm;
     proof.products = found.products;
     proof.inverse = solution.precision();

@@ -17,15 +17,17 @@
 
 namespace lupine {
 
-/// What Accuracy::automatic stands for. @throws UsageError for `forward` on a device that cannot
-/// compute residuals in twice FP64's precision, and for `certified` on several ranks or a GPU
-Accuracy accuracy_on(const Device& device, int ranks, Accuracy asked);
+/// What Accuracy::automatic stands for. @throws UsageError for `forward` and `certified` on a
+/// device that cannot compute residuals in twice FP64's precision
+Accuracy accuracy_on(const Device& device, Accuracy asked);
 
-/// What a proof for a matrix is expected to cost. @param rates empty where none were measured
-SolveProof announced_proof(std::int64_t n, Field field, Precision factors, const Rates& rates);
+/// What a proof for a matrix is expected to cost. @param whole Certificate::is_whole()
+/// @param rates those that are assumed tell no time
+SolveProof announced_proof(std::int64_t n, Field field, Precision factors, bool whole,
+                           const Rates& rates);
 
 /// Why a contraction is not shown, in one line; empty if it is.
-std::string why_no_proof(const Certificate::Contraction& found);
+std::string why_no_proof(const Contraction& found);
 
 /// Gives an answer its proven bounds, unless one of its numbers is too near an end of FP64's range.
 /// @param x,y the solution and that of the scaled system, whole: x = C y 2^shift

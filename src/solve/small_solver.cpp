@@ -156,7 +156,7 @@ SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
       threads_(threads_of(options)),
       resources_(small_resources(field(), Precision::fp64, n(), threads_)),
       device_(make_device({.kind = DeviceKind::cpu, .threads = resources_.threads, .run = run_})),
-      accuracy_(accuracy_on(*device_, 1, options.accuracy)) {
+      accuracy_(accuracy_on(*device_, options.accuracy)) {
   const MatrixSource& source = source_.source();
   source.check(grid_.all());
   const Distribution rows(numbers(), numbers(), 1, 0);
@@ -376,7 +376,7 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   if (resources_.lapack != nullptr) solution.device += "; LU by the program's LAPACK";
   solution.steps = {step_};
   if (accuracy_ == Accuracy::certified) {
-    solution.proof = announced_proof(n(), field(), Precision::fp64, {});
+    solution.proof = announced_proof(n(), field(), Precision::fp64, true, {});
     solution.proof.seconds = proof_seconds_;
     tell_proof(certificate_.get(), factored.system(), op, solution);
   }

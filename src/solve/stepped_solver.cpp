@@ -32,7 +32,7 @@ SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions&
       source_(a),
       options_(options),
       progress_(progress),
-      accuracy_(accuracy_on(machine_.device(), machine_.all().size(), options.accuracy)),
+      accuracy_(accuracy_on(machine_.device(), options.accuracy)),
       plan_(plan_attempts()),
       first_(first_setup()) {}
 
@@ -461,7 +461,9 @@ void SteppedSolver::finish(Solution& solution) {
     solution.memory.device_peak = static_cast<double>(own->most);
   solution.steps = steps_;
   if (accuracy_ == Accuracy::certified) {
-    solution.proof = announced_proof(n(), field(), first_.lu.precision, rates_);
+    solution.proof =
+        announced_proof(n(), field(), first_.lu.precision,
+                        Certificate::is_whole(machine_.device(), machine_.all().size()), rates_);
     solution.proof.seconds = proof_seconds_;
     if (factors_) tell_proof(factors_->made_certificate(), factored().system(), op_, solution);
   }

@@ -52,8 +52,6 @@ def _c(rng: Generator, system: System) -> How:
     options.pop("refine", None)
     if method == "dgesv":
         options = {}
-    if ranks > 1 and options.get("accuracy") == "certified":
-        options["accuracy"] = "forward"
     return How("c", method, ranks=ranks, options=options)
 
 
@@ -69,8 +67,7 @@ def _command(rng: Generator, system: System, door: str) -> How:
         _add_accuracy(rng, options)
     order = str(rng.choice(["C", "F"]))
     count = int(rng.choice(ranks, p=shares))
-    # Proofs are for one process.
-    return How(door, "", order, 1 if options.get("accuracy") == "certified" else count, options)
+    return How(door, "", order, count, options)
 
 
 _KNOWN_WAYS = (

@@ -92,12 +92,15 @@ class Accuracy(Folder):
         self.assertIsNone(document["columns"][0]["forward_bound"])
         self.assert_status(run(*arguments, "--strict"), 1)
 
-    def test_one_process(self):
+    def test_ranks(self):
         a = self.put("A.npy", numpy_bytes(matrix(N)))
-        outcome = run("solve", a, "--accuracy", "certified", ranks=2)
-        self.assert_status(outcome, 2)
-        self.assertIn("--accuracy certified is for one process on a CPU, and there are 2 ranks; "
-                      "allowed there: auto, backward, forward", outcome.err)
+        self.assert_status(
+            run("solve", a, "--accuracy", "certified", "--json", self.at("a.json"), ranks=2), 0)
+        document = self.load("a.json")
+        self.assertEqual(document["proof"]["operations"], 6 * N**3)
+        self.assertIsNone(document["proof"]["expected_seconds"])  # N is too small to measure rates
+        self.assertIs(document["columns"][0]["certified"], True)
+        self.assertLessEqual(document["columns"][0]["forward_bound"], 4 * 2**-53)
 
 
 if __name__ == "__main__":
