@@ -327,7 +327,11 @@ class Refinement {
   // x <- x + d,  r <- b - A x, and the errors of x; keeps the best x.
   void correct(Block& block, const MultiVector& d) {
     block.add(d);
-    const CorrectionSizes sizes = correction_sizes(system_, block.x, d, options_.weights);
+    CorrectionSizes sizes;
+    if (forward_)
+      sizes = correction_sizes(system_, block.x, d, options_.weights);
+    else
+      sizes.norms = space_.largest(d);
     for (std::size_t i = 0; i < sizes.norms.size(); ++i) block.moved[i] += sizes.norms[i];
     if (is_small(block, sizes))
       update(block, d, sizes);
