@@ -154,6 +154,15 @@ std::int64_t cache_bytes() {
   return 0;
 }
 
+std::int64_t core_cache_bytes() {
+  const hwloc_topology_t topology = the_topology();
+  const hwloc_obj_t cache =
+      topology ? hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_L2CACHE, nullptr) : nullptr;
+  if (cache == nullptr) return 0;
+  const int cores = hwloc_get_nbobjs_inside_cpuset_by_type(topology, cache->cpuset, HWLOC_OBJ_CORE);
+  return static_cast<std::int64_t>(cache->attr->cache.size) / std::max(cores, 1);
+}
+
 int bound_cores() {
   const hwloc_topology_t topology = the_topology();
   return topology ? the_binding(topology).cores : 1;

@@ -27,6 +27,8 @@ int bound_cores();
 
 /// Bytes of all L3 caches of the node together, or of all L2 caches if it has no L3; 0 if unknown.
 std::int64_t cache_bytes();
+/// Bytes of an L2 cache for each core that shares it; 0 if unknown.
+std::int64_t core_cache_bytes();
 
 /// The processors that this process may run on, in a list that ranks of a node can compare:
 /// "0-3,7". Empty if unknown.

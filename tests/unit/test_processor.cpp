@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <string>
 
 #include "catch.hpp"
@@ -24,6 +25,13 @@ int in_child(const Work& work) {
 }
 
 }  // namespace
+
+TEST_CASE("a core's part of an L2 cache has the size of one") {
+  const std::int64_t bytes = core_cache_bytes();
+  if (bytes == 0) return;  // a machine that does not tell
+  CHECK(bytes >= std::int64_t{1} << 16);
+  CHECK(bytes <= std::int64_t{1} << 25);
+}
 
 TEST_CASE("a change of the process's affinity is seen, though what was found is kept") {
   const ProcessorInfo info = processor_info();

@@ -14,17 +14,26 @@
 #include "device/cpu/dense.hpp"
 #include "device/cpu/expansion.hpp"
 #include "device/cpu/onednn.hpp"
+#include "host/processor.hpp"
 
 namespace lupine {
 
 namespace {
 
-// Elements of a strip: in FP32 they fill half of an L2 cache of 1 MiB, beside their 16-bit copy.
-constexpr std::int64_t strip_elements = 131072;
+// Elements of a strip that in FP32 fill half of an L2 cache of 1 MiB, beside their 16-bit copy.
+constexpr std::int64_t least_strip = 131072;
 // The number of operations from which several threads pay.
 constexpr double threads_pay_from = 2e6;
 // The order from which a 16-bit product saves more time than the rounding and the call cost.
 constexpr std::int64_t least_rounded = 64;
+
+// The same for this processor's cache. The larger a strip, the less often products read and pack
+// the triangle.
+std::int64_t strip_elements() {
+  static const std::int64_t elements =
+      std::max(least_strip, core_cache_bytes() / 2 / std::int64_t{sizeof(float)});
+  return elements;
+}
 
 enum class Side { left, right };
 
@@ -63,7 +72,9 @@ class Solver {
     const double operations = static_cast<double>(order * order) * static_cast<double>(count);
     const int threads = operations < threads_pay_from ? 1 : omp_get_max_threads();
     const std::int64_t share = round_up(ceil_div(count, threads), 16);
-    const std::int64_t width = std::min(std::max<std::int64_t>(strip_elements / order, 64), share);
+    // A small problem does not ask for the processor's caches, which takes milliseconds once.
+    const std::int64_t elements = order * share > least_strip ? strip_elements() : least_strip;
+    const std::int64_t width = std::min(std::max<std::int64_t>(elements / order, 64), share);
     std::atomic<std::int64_t> next{0};
     const auto solve_strips = [&] {
       std::vector<Bfloat16> low(rounded_ ? static_cast<std::size_t>(order * width) : 0);
