@@ -70,11 +70,11 @@ struct Corrections {
 
 /// The sizes of the corrections d that some approximations have become x by. Equal on every rank.
 struct CorrectionSizes {
-  Vector norms;     ///< ||d||
-  Vector weighted;  ///< ||W d|| / ||W x||
-  Vector relative;  ///< ||d|| / ||W x||
-  Vector x;         ///< ||W x||
-  Vector entries;   ///< max_i |d_i| / |x_i|
+  Vector norms;       ///< ||d||
+  Vector weighted{};  ///< ||W d|| / ||W x||
+  Vector relative{};  ///< ||d|| / ||W x||
+  Vector x{};         ///< ||W x||
+  Vector entries{};   ///< max_i |d_i| / |x_i|
 };
 /// Collective. @param weights the diagonal of W, along columns, of which the largest is about 1;
 /// empty: ones

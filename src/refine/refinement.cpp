@@ -327,11 +327,8 @@ class Refinement {
   // x <- x + d,  r <- b - A x, and the errors of x; keeps the best x.
   void correct(Block& block, const MultiVector& d) {
     block.add(d);
-    CorrectionSizes sizes;
-    if (forward_)
-      sizes = correction_sizes(system_, block.x, d, options_.weights);
-    else
-      sizes.norms = space_.largest(d);
+    const CorrectionSizes sizes = forward_ ? correction_sizes(system_, block.x, d, options_.weights)
+                                           : CorrectionSizes{.norms = space_.largest(d)};
     for (std::size_t i = 0; i < sizes.norms.size(); ++i) block.moved[i] += sizes.norms[i];
     if (is_small(block, sizes))
       update(block, d, sizes);
@@ -357,7 +354,8 @@ class Refinement {
   // Whether r - A d in FP64 will do for b - A (x + low), since d is so small that its roundings,
   // n eps |A| |d|, change x by eps at most.
   bool is_small(const Block& block, const CorrectionSizes& sizes) const {
-    if (!forward_ || !options_.condition || block.count() <= Device::few_vectors) return false;
+    if (!options_.condition || block.count() <= Device::few_vectors || block.extended.count() == 0)
+      return false;
     const double allowed = 1 / (static_cast<double>(system_.n()) * options_.condition());
     return std::ranges::all_of(sizes.relative, [&](double size) { return size <= allowed; });
   }
@@ -389,8 +387,10 @@ class Refinement {
       c.residual = residuals[i];
       c.norm.add(sizes.weighted[i], ratio);
       c.entries.add(sizes.entries[i], ratio);
-      if (options_.condition && c.norm.done())
-        c.bounded = options_.condition() * residuals[i] <= eps * system_.scaled_norm() * sizes.x[i];
+      if (!options_.condition || !c.norm.done()) continue;
+      const double condition = options_.condition();
+      const double bounded = eps * system_.scaled_norm() * sizes.x[i];
+      c.bounded = std::isinf(condition) || condition * residuals[i] <= bounded;
     }
   }
 

@@ -59,7 +59,8 @@ struct RefineOptions {
   /// With `forward`: the condition number of A, by which errors are bounded in norm; collective.
   /// An x is then refined until that bound is small, whatever its entries are, and the residuals of
   /// more than Device::few_vectors right-hand sides are updated in FP64 after corrections that are
-  /// small enough for it. Empty: x is refined in its worst entry too, by residuals of its own.
+  /// small enough for it. Infinity: not known. Empty: x is refined in its worst entry too, by
+  /// residuals of its own.
   std::function<double()> condition{};
   /// Takes so many corrections of `ir`, whatever the errors are; 0: decides by the errors. For
   /// devices that compute nothing (Device::on_paper).

@@ -259,6 +259,14 @@ TEST_CASE("forward: zeros in x, a b of zeros, and one with an infinity", "[forwa
   }
   b(4, 0) = std::numeric_limits<double>::infinity();
   CHECK_THROWS_AS(solve(MPI_COMM_WORLD, given(a), given(b), o), Error);
+  for (const RefineMethod method : {RefineMethod::ir, RefineMethod::gmres}) {
+    CAPTURE(name(method));
+    SolveOptions of_zeros = o;
+    of_zeros.refine = method;
+    const Solution zeros = solve(MPI_COMM_WORLD, given(a), given(Plain(n, 9)), of_zeros);
+    CHECK(std::ranges::all_of(zeros.x, [](double value) { return value == 0; }));
+    for (const SolveColumn& column : zeros.columns) CHECK(column.forward_bound == 0);
+  }
 }
 
 TEST_CASE("forward: the same bits on every rank", "[forward]") {
