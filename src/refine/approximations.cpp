@@ -12,27 +12,25 @@ CorrectionSizes correction_sizes(const System& system, const MultiVector& x, con
                                  const Vector& weights) {
   constexpr std::size_t each = 4;
   Vector most;  // of each: ||d||, ||W d||, ||W x||, the largest |d_i| / |x_i|
+  Vector values(static_cast<std::size_t>(d.size()));
   for (std::int64_t k = 0; k < d.count(); ++k) {
-    Vector of_d = d.vector(k);
-    Vector of_x = x.vector(k);
-    Vector ratios(of_d.size(), 0.0);
-    for (std::size_t i = 0; i < ratios.size(); ++i)
-      if (of_d[i] != 0) ratios[i] = of_d[i] / of_x[i];
-    most.push_back(largest(of_d));
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      of_d[i] *= weights[i];
-      of_x[i] *= weights[i];
-    }
-    for (const Vector& v : {of_d, of_x, ratios}) most.push_back(largest(v));
+    const auto push_largest = [&](auto&& value) {
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(i);
+      most.push_back(largest(values));
+    };
+    const auto weight = [&](std::size_t i) { return weights.empty() ? 1 : weights[i]; };
+    most.push_back(largest(d[k]));
+    push_largest([&](std::size_t i) { return weight(i) * d[k][i]; });
+    push_largest([&](std::size_t i) { return weight(i) * x[k][i]; });
+    push_largest([&](std::size_t i) { return d[k][i] == 0 ? 0 : d[k][i] / x[k][i]; });
   }
   system.grid().all().all_reduce(most, Reduction::max);
   CorrectionSizes sizes;
   for (std::size_t k = 0; k < most.size(); k += each) {
     sizes.norms.push_back(most[k]);
     sizes.weighted.push_back(most[k + 1] == 0 ? 0 : most[k + 1] / most[k + 2]);
-    sizes.relative.push_back(most[k] == 0 ? 0 : most[k] / most[k + 2]);
-    sizes.entries.push_back(most[k + 3]);
     sizes.x.push_back(most[k + 2]);
+    sizes.entries.push_back(most[k + 3]);
   }
   return sizes;
 }

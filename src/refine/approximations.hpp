@@ -72,7 +72,6 @@ struct Corrections {
 struct CorrectionSizes {
   Vector norms;       ///< ||d||
   Vector weighted{};  ///< ||W d|| / ||W x||
-  Vector relative{};  ///< ||d|| / ||W x||
   Vector x{};         ///< ||W x||
   Vector entries{};   ///< max_i |d_i| / |x_i|
 };

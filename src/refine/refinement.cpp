@@ -357,7 +357,9 @@ class Refinement {
     if (!options_.condition || block.count() <= Device::few_vectors || block.extended.count() == 0)
       return false;
     const double allowed = 1 / (static_cast<double>(system_.n()) * options_.condition());
-    return std::ranges::all_of(sizes.relative, [&](double size) { return size <= allowed; });
+    for (std::size_t i = 0; i < sizes.norms.size(); ++i)
+      if (!(sizes.norms[i] <= allowed * sizes.x[i])) return false;
+    return true;
   }
 
   // The residuals after d, by those before it.

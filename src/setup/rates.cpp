@@ -121,6 +121,12 @@ double Rates::of(Precision precision) const {
   return 0;
 }
 
+double Rates::measured(Precision precision) const {
+  for (const Rate& rate : all_)
+    if (rate.precision == precision && rate.origin != RateOrigin::assumed) return rate.flops;
+  return 0;
+}
+
 Precision Rates::fastest() const {
   LUPINE_EXPECTS(!all_.empty());
   const auto slower = [](const Rate& a, const Rate& b) { return a.flops < b.flops; };

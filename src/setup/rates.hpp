@@ -44,6 +44,8 @@ class Rates {
   const std::vector<Rate>& all() const { return all_; }
   /// Flop/s; 0 where it is not known.
   double of(Precision precision) const;
+  /// Flop/s; 0 where it is not known, or assumed alone.
+  double measured(Precision precision) const;
   /// The precision with the highest rate; within a factor of `nearly` of it, the most accurate one.
   /// @pre there is a rate
   Precision fastest() const;

@@ -39,13 +39,8 @@ SolveProof announced_proof(std::int64_t n, Field field, Precision factors, bool 
   proof.operations = Certificate::operations(n, field, whole);
   // R is an inverse by the factors, and the rest products in FP64.
   const double of_inverse = Certificate::operations(n, field, true) / 2;
-  const auto known = [&](Precision precision) {  // 0: nobody has measured it
-    for (const Rate& rate : rates.all())
-      if (rate.precision == precision && rate.origin != RateOrigin::assumed) return rate.flops;
-    return 0.;
-  };
-  const double solves = known(storage_for(factors));
-  const double products = known(Precision::fp64);
+  const double solves = rates.measured(storage_for(factors));
+  const double products = rates.measured(Precision::fp64);
   if (solves > 0 && products > 0)
     proof.expected_seconds = of_inverse / solves + (proof.operations - of_inverse) / products;
   return proof;
