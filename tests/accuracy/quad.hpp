@@ -10,14 +10,10 @@
 
 #include "core/numbers.hpp"
 #include "plain.hpp"
+#include "quad_type.hpp"
 
 namespace lupine::test {
 
-using Quad = __float128;
-
-inline Quad magnitude(Quad value) {
-  return value < 0 ? -value : value;
-}
 inline std::span<const double> column(const Plain& b, std::int64_t k) {
   return std::span(b.data).subspan(static_cast<std::size_t>(k * b.rows),
                                    static_cast<std::size_t>(b.rows));

@@ -6,11 +6,10 @@
 #include "core/numbers.hpp"
 #include "device/bench.hpp"
 #include "element/two_sum.hpp"
+#include "quad_type.hpp"
 
 namespace lupine::test::extended_tests {
 namespace {
-
-using Quad = __float128;
 
 struct Shape {
   std::int64_t rows;
@@ -21,8 +20,8 @@ const std::vector<Shape> shapes{{0, 5},   {5, 0},    {1, 1},    {3, 3},    {63, 
                                 {64, 64}, {1, 700},  {700, 1},  {129, 57}, {513, 515},
                                 {33, 33}, {2, 3000}, {3000, 2}, {2100, 9}, {9, 2100}};
 
-double magnitude(Quad value) {
-  return static_cast<double>(value < 0 ? -value : value);
+double difference(Quad a, Quad b) {
+  return static_cast<double>(magnitude(a - b));
 }
 
 // X, behind it vectors of about eps of it, and the three parts of the product.
@@ -71,9 +70,9 @@ struct Case {
         const Quad found = static_cast<Quad>(ax(i, k)) + ax(i, count + k);
         // The sums of 113 bits have errors, too.
         const double allowed = (8 * n + n / 64) * eps * eps * sum;
-        of_x = std::max(of_x, share(magnitude(found - exact), allowed));
+        of_x = std::max(of_x, share(difference(found, exact), allowed));
         of_low =
-            std::max(of_low, share(magnitude(ax(i, 2 * count + k) - exact_low), n * eps * sum_low));
+            std::max(of_low, share(difference(ax(i, 2 * count + k), exact_low), n * eps * sum_low));
         of_sums = std::max({of_sums, share(std::fabs(abs_ax(i, k) - sum), 2 * n * eps * sum),
                             share(std::fabs(abs_rows(i) - row), 2 * n * eps * row)});
         CHECK(std::fabs(ax(i, count + k)) <= 2 * eps * std::fabs(ax(i, k)));

@@ -53,7 +53,9 @@ bool rounds_right(float value) {
   if (std::isnan(value))
     return std::isnan(half_value(half.bits)) && std::isnan(to_float(half)) &&
            std::isnan(to_float(bfloat));
-#ifdef __FLT16_MANT_DIG__
+#ifdef __ARM_FP16_FORMAT_IEEE
+  if (!same(static_cast<float>(static_cast<__fp16>(value)), to_float(half))) return false;
+#elif defined(__FLT16_MANT_DIG__)
   if (!same(static_cast<float>(static_cast<_Float16>(value)), to_float(half))) return false;
 #endif
   return same(half_value(half.bits), nearest_half(value)) &&
