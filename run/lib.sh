@@ -16,6 +16,7 @@ build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-
   nlohmann-json3-dev libcli11-dev libhwloc-dev libzip-dev gnuplot-nox)
 test_packages=(catch2 libblis-openmp-dev liblapacke-dev libboost-context-dev doxygen)
 bundle_packages=(binutils xz-utils)
+arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 # With one that Debian's package depends on, and that a build does not need.
 package_packages=(dpkg-dev file libopenblas0)
 python_packages=(python3-dev python3-venv binutils ccache)

@@ -3,11 +3,15 @@
 
 #include <lupine/error.hpp>
 
-#ifdef LUPINE_X86_64
+#if defined(LUPINE_X86_64)
 #include <cpuid.h>
+#elif defined(LUPINE_AARCH64)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
 #endif
 
-#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string>
 
@@ -17,27 +21,71 @@ namespace {
 
 constexpr const char* variable = "LUPINE_MAX_CPU_ISA";
 
-CpuIsa best_of_processor() {
-#ifdef LUPINE_X86_64
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
-  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (avx2 && avx512)
-    return __builtin_cpu_supports("avx512bf16") ? CpuIsa::avx512_bf16 : CpuIsa::avx512;
-  if (avx2) return CpuIsa::avx2;
+struct Named {
+  CpuIsa isa;
+  std::string_view name;
+};
+// Those of this architecture, ascending.
+constexpr std::array names {
+  Named{CpuIsa::portable, "portable"},
+#if defined(LUPINE_X86_64)
+      Named{CpuIsa::avx2, "avx2"}, Named{CpuIsa::avx512, "avx512"},
+      Named{CpuIsa::avx512_bf16, "avx512_bf16"},
+#elif defined(LUPINE_AARCH64)
+      Named{CpuIsa::neon, "neon"}, Named{CpuIsa::sve256, "sve256"}, Named{CpuIsa::sve512, "sve512"},
 #endif
-  return CpuIsa::portable;
+};
+
+#ifdef LUPINE_AARCH64
+// The bits of a vector of SVE, as the system has set them for this process; 0 without SVE.
+int sve_bits() {
+  if ((getauxval(AT_HWCAP) & HWCAP_SVE) == 0) return 0;
+  const int found = prctl(PR_SVE_GET_VL);
+  return found < 0 ? 0 : 8 * (found & PR_SVE_VL_LEN_MASK);
+}
+#endif
+
+// Whether this processor has an instruction set of its architecture.
+bool is_here(CpuIsa isa) {
+  switch (isa) {
+#if defined(LUPINE_X86_64)
+    case CpuIsa::avx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
+    case CpuIsa::avx512:
+      return is_here(CpuIsa::avx2) && __builtin_cpu_supports("avx512f") &&
+             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl");
+    case CpuIsa::avx512_bf16:
+      return is_here(CpuIsa::avx512) && __builtin_cpu_supports("avx512bf16");
+#elif defined(LUPINE_AARCH64)
+    case CpuIsa::neon:
+      return true;
+    case CpuIsa::sve256:
+      return sve_bits() == 256;
+    case CpuIsa::sve512:
+      return sve_bits() == 512;
+#endif
+    default:
+      return isa == CpuIsa::portable;
+  }
 }
 
 CpuIsa read_allowed() {
   const char* name = std::getenv(variable);
-  if (name == nullptr) return CpuIsa::avx512_bf16;
-  const auto* const found = std::find(cpu_isa_names.begin(), cpu_isa_names.end(), name);
-  if (found != cpu_isa_names.end()) return CpuIsa(found - cpu_isa_names.begin());
-  std::string names;
-  for (const std::string_view each : cpu_isa_names)
-    names.append(names.empty() ? "" : ", ").append(each);
-  throw UsageError(std::string(variable) + " '" + name + "'; allowed: " + names);
+  if (name == nullptr) return names.back().isa;
+  std::string all;
+  for (const Named& each : names) {
+    if (each.name == name) return each.isa;
+    all.append(all.empty() ? "" : ", ").append(each.name);
+  }
+  throw UsageError(std::string(variable) + " '" + name + "'; allowed: " + all);
+}
+
+CpuIsa best_allowed() {
+  CpuIsa best = CpuIsa::portable;
+  for (const Named& each : names)
+    if (each.isa <= allowed_cpu_isa() && is_here(each.isa)) best = each.isa;
+  return best;
 }
 
 }  // namespace
@@ -61,7 +109,7 @@ CpuIsa allowed_cpu_isa() {
 }
 
 CpuIsa cpu_isa() {
-  static const CpuIsa isa = std::min(allowed_cpu_isa(), best_of_processor());
+  static const CpuIsa isa = best_allowed();
   return isa;
 }
 

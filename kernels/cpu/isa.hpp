@@ -3,20 +3,19 @@
 /// The instruction sets for which loops are compiled, and the choice of one at run time.
 #pragma once
 
-#include <array>
 #include <string_view>
 
 namespace lupine {
 
-/// Instruction sets, each of which includes those before it. avx512 is F, BW, DQ and VL.
-enum class CpuIsa { portable, avx2, avx512, avx512_bf16 };
-constexpr std::array<std::string_view, 4> cpu_isa_names{"portable", "avx2", "avx512",
-                                                        "avx512_bf16"};
+/// Instruction sets. Those of one architecture ascend, and each includes those before it: avx512 is
+/// F, BW, DQ and VL of x86-64; neon and what follows are Arm's of 64 bits, sve256 and sve512 being
+/// SVE with vectors of so many bits, neither more nor fewer.
+enum class CpuIsa { portable, avx2, avx512, avx512_bf16, neon, sve256, sve512 };
 
 /// The best instruction set that the environment variable LUPINE_MAX_CPU_ISA allows, by one of the
-/// names above; avx512_bf16 if it is not set. The variable makes a processor behave like an older
-/// one, for tests and to repeat another machine's results, as ONEDNN_MAX_CPU_ISA and
-/// OPENBLAS_CORETYPE do for oneDNN and OpenBLAS.
+/// names above that this architecture has; its last one if the variable is not set. The variable
+/// makes a processor behave like an older one, for tests and to repeat another machine's results,
+/// as ONEDNN_MAX_CPU_ISA and OPENBLAS_CORETYPE do for oneDNN and OpenBLAS.
 /// @throws UsageError if the variable has another value
 CpuIsa allowed_cpu_isa();
 

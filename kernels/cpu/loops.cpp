@@ -8,19 +8,33 @@ namespace lupine {
 namespace portable {
 extern const Loops table;
 }
-#ifdef LUPINE_X86_64
+#if defined(LUPINE_X86_64)
 namespace avx2 {
 extern const Loops table;
 }
 namespace avx512 {
 extern const Loops table;
 }
+#elif defined(LUPINE_AARCH64)
+namespace neon {
+extern const Loops table;
+}
+namespace sve256 {
+extern const Loops table;
+}
+namespace sve512 {
+extern const Loops table;
+}
 #endif
 
 const Loops& loops() {
-#ifdef LUPINE_X86_64
+#if defined(LUPINE_X86_64)
   if (cpu_isa() >= CpuIsa::avx512) return avx512::table;
   if (cpu_isa() >= CpuIsa::avx2) return avx2::table;
+#elif defined(LUPINE_AARCH64)
+  if (cpu_isa() == CpuIsa::sve512) return sve512::table;
+  if (cpu_isa() == CpuIsa::sve256) return sve256::table;
+  if (cpu_isa() == CpuIsa::neon) return neon::table;
 #endif
   return portable::table;
 }

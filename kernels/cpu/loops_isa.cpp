@@ -6,15 +6,11 @@
 #include <cstddef>
 #include <cstring>
 
-#ifdef __F16C__
-#include <immintrin.h>
-#endif
-
 #include "core/expects.hpp"
+#include "cpu/instructions.hpp"
 #include "cpu/loops.hpp"
 #include "cpu/magnitude_bits.hpp"
 #include "cpu/panel_loops.hpp"
-#include "cpu/width.hpp"
 #include "element/rounding.hpp"
 
 namespace lupine::LUPINE_ISA {
@@ -33,12 +29,6 @@ LUPINE_ELEMENT std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
 }
 
-template <class To, class From>
-LUPINE_ELEMENT To reinterpret(From from) {
-  static_assert(sizeof(To) == sizeof(From));
-  return __builtin_bit_cast(To, from);
-}
-
 LUPINE_ELEMENT Integers spread(std::uint64_t value) {
   return Integers{} + value;
 }
@@ -48,18 +38,6 @@ LUPINE_ELEMENT Doubles spread(double value) {
 
 LUPINE_ELEMENT Doubles magnitude(Doubles v) {
   return reinterpret<Doubles>(reinterpret<Integers>(v) & spread(~(std::uint64_t{1} << 63)));
-}
-
-LUPINE_ELEMENT Doubles multiply_add(Doubles a, Doubles b, Doubles c) {
-#if defined(__AVX512F__)
-  return reinterpret<Doubles>(
-      _mm512_fmadd_pd(reinterpret<__m512d>(a), reinterpret<__m512d>(b), reinterpret<__m512d>(c)));
-#elif defined(__FMA__)
-  return reinterpret<Doubles>(
-      _mm256_fmadd_pd(reinterpret<__m256d>(a), reinterpret<__m256d>(b), reinterpret<__m256d>(c)));
-#else
-  return a * b + c;
-#endif
 }
 
 // uniform() of each lane. Without an instruction that converts, each half of x becomes the fraction
@@ -217,44 +195,6 @@ struct VectorOf<double> {
 template <class T>
 constexpr int lanes_of = width * 8 / static_cast<int>(sizeof(T));
 
-// A vector with lane k of v in all lanes. The masked instructions avoid a warning of GCC 12 in its
-// own header (bug 105593).
-template <class V>
-LUPINE_ELEMENT V spread_lane(V v, int k) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(v[0]) == sizeof(float))
-    return reinterpret<V>(
-        _mm512_maskz_permutexvar_ps(0xffff, _mm512_set1_epi32(k), reinterpret<__m512>(v)));
-  else
-    return reinterpret<V>(
-        _mm512_maskz_permutexvar_pd(0xff, _mm512_set1_epi64(k), reinterpret<__m512d>(v)));
-#else
-  return V{} + v[k];
-#endif
-}
-
-// c - a b, rounded once where the processor has fused operations.
-template <class V>
-LUPINE_ELEMENT V subtract_product(V a, V b, V c) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(a[0]) == sizeof(float))
-    return reinterpret<V>(
-        _mm512_fnmadd_ps(reinterpret<__m512>(a), reinterpret<__m512>(b), reinterpret<__m512>(c)));
-  else
-    return reinterpret<V>(_mm512_fnmadd_pd(reinterpret<__m512d>(a), reinterpret<__m512d>(b),
-                                           reinterpret<__m512d>(c)));
-#elif defined(__FMA__)
-  if constexpr (sizeof(a[0]) == sizeof(float))
-    return reinterpret<V>(
-        _mm256_fnmadd_ps(reinterpret<__m256>(a), reinterpret<__m256>(b), reinterpret<__m256>(c)));
-  else
-    return reinterpret<V>(_mm256_fnmadd_pd(reinterpret<__m256d>(a), reinterpret<__m256d>(b),
-                                           reinterpret<__m256d>(c)));
-#else
-  return c - a * b;
-#endif
-}
-
 // Takes the columns of L in turn, on several columns of B at once: a step waits for the one before
 // it in its column of B, and so the others fill the pipelines.
 template <class T>
@@ -347,12 +287,9 @@ void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b) {
 
 void to_half(const float* from, std::int64_t count, float scale, Half* to) {
   std::int64_t i = 0;
-#ifdef __F16C__
-  for (; i + 8 <= count; i += 8) {
-    const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(from + i), _mm256_set1_ps(scale));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
-                     _mm256_cvtps_ph(scaled, _MM_FROUND_TO_NEAREST_INT));
-  }
+#ifdef LUPINE_CONVERTS_HALF
+  for (; i + half_lanes <= count; i += half_lanes)
+    store_lanes(rounded_to_half(load_lanes<FewFloats>(from + i) * scale), to + i);
 #endif
   for (; i < count; ++i) to[i] = lupine::to_half(from[i] * scale);
 }
@@ -363,15 +300,12 @@ void to_bfloat16(const float* from, std::int64_t count, float scale, Bfloat16* t
 
 void to_half_pair(const float* from, std::int64_t count, float scale, Half* high, Half* low) {
   std::int64_t i = 0;
-#ifdef __F16C__
-  for (; i + 8 <= count; i += 8) {
-    const __m256 scaled = _mm256_mul_ps(_mm256_loadu_ps(from + i), _mm256_set1_ps(scale));
-    const __m128i first = _mm256_cvtps_ph(scaled, _MM_FROUND_TO_NEAREST_INT);
-    const __m256 rest = _mm256_sub_ps(scaled, _mm256_cvtph_ps(first));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(high + i), first);
-    _mm_storeu_si128(
-        reinterpret_cast<__m128i*>(low + i),
-        _mm256_cvtps_ph(_mm256_mul_ps(rest, _mm256_set1_ps(0x1p11f)), _MM_FROUND_TO_NEAREST_INT));
+#ifdef LUPINE_CONVERTS_HALF
+  for (; i + half_lanes <= count; i += half_lanes) {
+    const FewFloats scaled = load_lanes<FewFloats>(from + i) * scale;
+    const Halves first = rounded_to_half(scaled);
+    store_lanes(first, high + i);
+    store_lanes(rounded_to_half((scaled - floats_of(first)) * 0x1p11f), low + i);
   }
 #endif
   for (; i < count; ++i) {
@@ -383,10 +317,9 @@ void to_half_pair(const float* from, std::int64_t count, float scale, Half* high
 
 void from_half(const Half* from, std::int64_t count, float* to) {
   std::int64_t i = 0;
-#ifdef __F16C__
-  for (; i + 8 <= count; i += 8)
-    _mm256_storeu_ps(to + i,
-                     _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+#ifdef LUPINE_CONVERTS_HALF
+  for (; i + half_lanes <= count; i += half_lanes)
+    store_lanes(floats_of(load_lanes<Halves>(from + i)), to + i);
 #endif
   for (; i < count; ++i) to[i] = lupine::to_float(from[i]);
 }

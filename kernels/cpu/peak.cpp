@@ -8,11 +8,21 @@ namespace lupine {
 namespace portable {
 extern const Peaks peaks;
 }
-#ifdef LUPINE_X86_64
+#if defined(LUPINE_X86_64)
 namespace avx2 {
 extern const Peaks peaks;
 }
 namespace avx512 {
+extern const Peaks peaks;
+}
+#elif defined(LUPINE_AARCH64)
+namespace neon {
+extern const Peaks peaks;
+}
+namespace sve256 {
+extern const Peaks peaks;
+}
+namespace sve512 {
 extern const Peaks peaks;
 }
 #endif
@@ -23,9 +33,13 @@ extern const RegisterLoop bf16;
 #endif
 
 const Peaks& peaks() {
-#ifdef LUPINE_X86_64
+#if defined(LUPINE_X86_64)
   if (cpu_isa() >= CpuIsa::avx512) return avx512::peaks;
   if (cpu_isa() >= CpuIsa::avx2) return avx2::peaks;
+#elif defined(LUPINE_AARCH64)
+  if (cpu_isa() == CpuIsa::sve512) return sve512::peaks;
+  if (cpu_isa() == CpuIsa::sve256) return sve256::peaks;
+  if (cpu_isa() == CpuIsa::neon) return neon::peaks;
 #endif
   return portable::peaks;
 }

@@ -10,6 +10,8 @@ namespace lupine::LUPINE_ISA {
 constexpr int vector_bytes = 64;
 #elif defined(__AVX2__)
 constexpr int vector_bytes = 32;
+#elif defined(LUPINE_SVE)
+constexpr int vector_bytes = __ARM_FEATURE_SVE_BITS / 8;
 #else
 constexpr int vector_bytes = 16;
 #endif

@@ -5,6 +5,10 @@
 #include <fmt/format.h>
 #include <hwloc.h>
 #include <sched.h>
+#ifdef __aarch64__
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -104,6 +108,16 @@ std::vector<std::string> instruction_sets() {
   LUPINE_HAS("avx512vl", CpuIsa::avx512);
   LUPINE_HAS("avx512bf16", CpuIsa::avx512_bf16);
 #undef LUPINE_HAS
+#elif defined(__aarch64__)
+  const unsigned long first = getauxval(AT_HWCAP);
+  const unsigned long second = getauxval(AT_HWCAP2);
+  const auto add = [&](const char* name, bool is_here, CpuIsa least) {
+    if (is_here && allowed_cpu_isa() >= least) sets.emplace_back(name);
+  };
+  add("neon", (first & HWCAP_ASIMD) != 0, CpuIsa::neon);
+  add("sve", (first & HWCAP_SVE) != 0, CpuIsa::sve256);
+  add("sve2", (second & HWCAP2_SVE2) != 0, CpuIsa::sve256);
+  add("bf16", (second & HWCAP2_BF16) != 0, CpuIsa::neon);
 #endif
   return sets;
 }
@@ -124,8 +138,15 @@ const std::string& processor_model() {
     const hwloc_topology_t topology = the_topology();
     const hwloc_obj_t package =
         topology ? hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0) : nullptr;
-    const char* name = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : nullptr;
-    return std::string(name ? name : "unknown processor");
+    const auto info = [&](const char* key) {
+      const char* text = package ? hwloc_obj_get_info_by_name(package, key) : nullptr;
+      return std::string(text ? text : "");
+    };
+    if (const std::string name = info("CPUModel"); !name.empty()) return name;
+    // Of Arm's processors the system knows numbers alone.
+    const std::string part = info("CPUPart");
+    return part.empty() ? "unknown processor"
+                        : fmt::format("Arm processor {}/{}", info("CPUImplementer"), part);
   }();
   return model;
 }
@@ -191,7 +212,7 @@ std::string onednn_description() {
 }
 
 bool native_bf16() {
-#ifdef LUPINE_WITH_ONEDNN
+#if defined(LUPINE_WITH_ONEDNN) && defined(__x86_64__)
   const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
   return allowed_cpu_isa() >= CpuIsa::avx512_bf16 &&
          (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;

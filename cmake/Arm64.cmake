@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The toolchain of the preset arm64: Debian's compiler for Arm's 64 bits, and the packages that
+# run/arm64-root has unpacked. Programs run on the emulated processor of qemu-user.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+get_filename_component(CMAKE_SYSROOT ${CMAKE_CURRENT_LIST_DIR}/../build/arm64-root ABSOLUTE)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+foreach(kind LIBRARY INCLUDE PACKAGE)
+  set(CMAKE_FIND_ROOT_PATH_MODE_${kind} ONLY)
+endforeach()
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static -L ${CMAKE_SYSROOT})
+set(libraries ${CMAKE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${CMAKE_SYSROOT})
+set(ENV{PKG_CONFIG_LIBDIR} ${libraries}/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig)
+# mpicxx is a program for Arm too, and could not be asked.
+foreach(language C CXX)
+  set(MPI_${language}_HEADER_DIR ${libraries}/openmpi/include)
+  set(MPI_${language}_COMPILER_INCLUDE_DIRS ${libraries}/openmpi/include)
+  set(MPI_${language}_LIB_NAMES mpi)
+endforeach()
+set(MPI_CXX_SKIP_MPICXX ON)
+set(MPI_mpi_LIBRARY ${libraries}/openmpi/lib/libmpi.so)
