@@ -8,6 +8,7 @@
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
 #include "host/blas_library.hpp"
+#include "host/memory_nodes.hpp"
 #include "host/processor.hpp"
 #include "io/npz.hpp"
 #include "revision.hpp"
@@ -35,6 +36,21 @@ std::string update_precisions(const Device& device) {
 std::string cores(const ProcessorInfo& processor) {
   return fmt::format("{}, this rank may use {} ({})", processor.cores, processor.bound_cores,
                      core_binding());
+}
+
+std::string numa_domains() {
+  const std::string spanned = spanned_memory_nodes();
+  return spanned.empty() ? "one for this rank"
+                         : fmt::format(
+                               "{}: this rank's matrices are spread over them, unless numactl has "
+                               "told otherwise",
+                               spanned);
+}
+
+std::string large_pages() {
+  const std::string setting = large_pages_setting();
+  return setting == "never" ? "never (/sys/kernel/mm/transparent_hugepage/enabled)"
+                            : fmt::format("{}; asked for from 4 MiB on", setting);
 }
 
 // The line of a GPU. An error of one GPU stands in its line, so that all others are still shown.
@@ -72,6 +88,8 @@ std::string info_text(const std::string& uncorrected, int size) {
   line("cores", cores(processor));
   line("memory", fmt::format("{}, free {} ({})", gibibytes(static_cast<double>(memory.total)),
                              gibibytes(static_cast<double>(memory.free)), memory.bound));
+  line("NUMA domains", numa_domains());
+  line("large pages", large_pages());
   line("device cpu", device->description());
   line("update precisions", update_precisions(*device));
   const int gpus = count_gpus();

@@ -21,6 +21,7 @@
 #include "grid/step.hpp"
 #include "host/thread_scope.hpp"
 #include "refine/refinement.hpp"
+#include "setup/memory.hpp"
 
 namespace lupine {
 
@@ -255,6 +256,10 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   const Solved solved =
       solve(setup(), machine_.transport(), spec, a, reporter(all(), spec.n, progress));
   run.end = std::time(nullptr);
+  if (!run.paper) {
+    const std::optional<std::int64_t> mine = bytes_in_large_pages();
+    run.large_pages = all().all_reduce(mine ? static_cast<double>(*mine) : unknown, Reduction::sum);
+  }
 
   result.notes = machine_.with_remarks(setup().notes);
   run.products = device().product_choices();

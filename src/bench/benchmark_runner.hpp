@@ -13,6 +13,7 @@
 
 #include "bench/run_tracer.hpp"
 #include "bench/step_window.hpp"
+#include "core/numbers.hpp"
 #include "device/product_choice.hpp"
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
@@ -28,8 +29,11 @@ struct BenchmarkRun {
   BenchmarkResult result;
   std::time_t begin = 0;  ///< before the factorization, not before A is generated
   std::time_t end = 0;
-  std::optional<Paper> paper{};           ///< the run was predicted for this simulated machine
-  PeakMemory peak{};                      ///< measured by a campaign
+  std::optional<Paper> paper{};  ///< the run was predicted for this simulated machine
+  PeakMemory peak{};             ///< measured by a campaign
+  /// Bytes of all ranks together that lay in large pages of the hosts' memory at the end of the
+  /// timed part; NaN where a rank's system does not tell.
+  double large_pages = unknown;
   std::vector<double> update_rates{};     ///< flop/s of each rank's updates; NaN: it has none
   std::optional<SensorReport> sensors{};  ///< read by a campaign, on a real machine
   std::vector<ProductChoice> products{};  ///< of rank 0's device, up to this run

@@ -18,6 +18,7 @@
 #include <sstream>
 
 #include "cpu/isa.hpp"
+#include "host/topology.hpp"
 
 #ifdef LUPINE_WITH_ONEDNN
 #include <oneapi/dnnl/dnnl.hpp>
@@ -26,30 +27,6 @@
 namespace lupine {
 
 namespace {
-
-using Topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
-using CpuSet = std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)>;
-
-Topology load_topology() {
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) return {nullptr, hwloc_topology_destroy};
-  Topology topology(raw, hwloc_topology_destroy);
-  if (hwloc_topology_load(raw) != 0) topology.reset();
-  return topology;
-}
-
-/// The node's topology, which is loaded once: that takes milliseconds. Null if it is unknown.
-hwloc_topology_t the_topology() {
-  static const Topology topology = load_topology();
-  return topology.get();
-}
-
-CpuSet binding(hwloc_topology_t topology) {
-  CpuSet set(hwloc_bitmap_alloc(), hwloc_bitmap_free);
-  if (hwloc_get_cpubind(topology, set.get(), HWLOC_CPUBIND_PROCESS) != 0)
-    hwloc_bitmap_copy(set.get(), hwloc_topology_get_allowed_cpuset(topology));
-  return set;
-}
 
 int cores_inside(hwloc_topology_t topology, hwloc_const_cpuset_t set) {
   int cores = 0;
@@ -69,11 +46,8 @@ struct Binding {
 };
 
 Binding find_binding(hwloc_topology_t topology) {
-  const CpuSet set = binding(topology);
-  char* text = nullptr;
-  hwloc_bitmap_list_asprintf(&text, set.get());
-  const std::unique_ptr<char, decltype(&std::free)> owner(text, std::free);
-  return {text ? text : "", cores_inside(topology, set.get())};
+  const BitSet set = process_binding(topology);
+  return {list_of(set.get()), cores_inside(topology, set.get())};
 }
 
 /// find_binding(), which asks the system about every thread of the process. What it found is kept
@@ -135,14 +109,14 @@ std::vector<std::string> words(const char* text) {
 
 const std::string& processor_model() {
   static const std::string model = [] {
-    const hwloc_topology_t topology = the_topology();
+    const hwloc_topology_t topology = node_topology();
     const hwloc_obj_t package =
         topology ? hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0) : nullptr;
     const auto info = [&](const char* key) {
       const char* text = package ? hwloc_obj_get_info_by_name(package, key) : nullptr;
       return std::string(text ? text : "");
     };
-    if (const std::string name = info("CPUModel"); !name.empty()) return name;
+    if (std::string name = info("CPUModel"); !name.empty()) return name;
     // Of Arm's processors the system knows numbers alone.
     const std::string part = info("CPUPart");
     return part.empty() ? "unknown processor"
@@ -155,7 +129,7 @@ ProcessorInfo processor_info() {
   ProcessorInfo info;
   info.instruction_sets = instruction_sets();
   info.model = processor_model();
-  const hwloc_topology_t topology = the_topology();
+  const hwloc_topology_t topology = node_topology();
   if (!topology) return info;
   info.cores = cores_inside(topology, hwloc_topology_get_allowed_cpuset(topology));
   info.bound_cores = the_binding(topology).cores;
@@ -163,7 +137,7 @@ ProcessorInfo processor_info() {
 }
 
 std::int64_t cache_bytes() {
-  const hwloc_topology_t topology = the_topology();
+  const hwloc_topology_t topology = node_topology();
   if (!topology) return 0;
   for (const hwloc_obj_type_t level : {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
     std::int64_t bytes = 0;
@@ -176,7 +150,7 @@ std::int64_t cache_bytes() {
 }
 
 std::int64_t core_cache_bytes() {
-  const hwloc_topology_t topology = the_topology();
+  const hwloc_topology_t topology = node_topology();
   const hwloc_obj_t cache =
       topology ? hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_L2CACHE, nullptr) : nullptr;
   if (cache == nullptr) return 0;
@@ -185,18 +159,18 @@ std::int64_t core_cache_bytes() {
 }
 
 int bound_cores() {
-  const hwloc_topology_t topology = the_topology();
+  const hwloc_topology_t topology = node_topology();
   return topology ? the_binding(topology).cores : 1;
 }
 
 std::string core_binding() {
-  const hwloc_topology_t topology = the_topology();
+  const hwloc_topology_t topology = node_topology();
   return topology ? the_binding(topology).processors : "";
 }
 
 bool bindings_overlap(const std::string& a, const std::string& b) {
-  const CpuSet first(hwloc_bitmap_alloc(), hwloc_bitmap_free);
-  const CpuSet second(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  const BitSet first(hwloc_bitmap_alloc(), hwloc_bitmap_free);
+  const BitSet second(hwloc_bitmap_alloc(), hwloc_bitmap_free);
   hwloc_bitmap_list_sscanf(first.get(), a.c_str());
   hwloc_bitmap_list_sscanf(second.get(), b.c_str());
   return hwloc_bitmap_intersects(first.get(), second.get()) != 0;

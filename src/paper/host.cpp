@@ -122,6 +122,9 @@ bool forget_resident_peak() {
 std::optional<std::int64_t> resident_peak() {
   return std::nullopt;
 }
+std::optional<std::int64_t> bytes_in_large_pages() {
+  return std::nullopt;
+}
 
 // No operation computes anything with long vectors, so all of them lie in the same memory: those of
 // a thousand ranks would need many gigabytes.

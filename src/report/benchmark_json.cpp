@@ -65,6 +65,7 @@ ordered_json outcome(const Setup& setup, const BenchmarkRun& run) {
   all.update(solution(r));
   all.update({{"phases", phases(setup, r)},
               {"memory_peak", json_of(run.peak, setup.machine.hosts)},
+              {"large_pages_bytes", number_or_null(run.large_pages, true)},
               {"update_rates", run.update_rates},
               {"energy", run.sensors ? json_of(run.sensors->energy, benchmark_flops(r.chosen.n))
                                      : ordered_json()},

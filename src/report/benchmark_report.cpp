@@ -293,7 +293,12 @@ std::string phase_table(const Setup& setup, const BenchmarkRun& run) {
 std::string memory_line(const Setup& setup, const BenchmarkRun& run) {
   const std::string peak = peak_text(run.peak, setup.budget.on_device, setup.machine.hosts);
   if (peak.empty()) return "";
-  return fmt::format("Memory: {} needed a rank, {}\n", gibibytes(rank_bytes(setup.lu)), peak);
+  const std::string pages =
+      setup.budget.on_device || std::isnan(run.large_pages)
+          ? ""
+          : fmt::format("; {} of all ranks in large pages", gibibytes(run.large_pages));
+  return fmt::format("Memory: {} needed a rank, {}{}\n", gibibytes(rank_bytes(setup.lu)), peak,
+                     pages);
 }
 
 std::string sensor_lines(const BenchmarkRun& run) {

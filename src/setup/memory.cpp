@@ -130,6 +130,17 @@ std::optional<std::int64_t> resident_peak() {
   return meminfo_bytes(read("/proc/self/status"), "VmHWM");
 }
 
+std::string large_pages_setting(const fs::path& root) {
+  const std::string all = read(root / "sys/kernel/mm/transparent_hugepage/enabled");
+  for (const char* setting : {"always", "madvise", "never"})
+    if (all.find(fmt::format("[{}]", setting)) != all.npos) return setting;
+  return "unknown";
+}
+
+std::optional<std::int64_t> bytes_in_large_pages() {
+  return meminfo_bytes(read("/proc/self/smaps_rollup"), "AnonHugePages");
+}
+
 std::int64_t process_memory_left() {
   const std::string status = read("/proc/self/status");
   const auto left = [&](auto resource, std::string_view key) {

@@ -45,6 +45,13 @@ bool forget_resident_peak();
 /// does not tell.
 std::optional<std::int64_t> resident_peak();
 
+/// What the system does where a program asks for large pages: "always", "madvise" (gives them where
+/// they are asked for), "never", or "unknown". @param root as in node_memory()
+std::string large_pages_setting(const std::filesystem::path& root = "/");
+
+/// Bytes of this process that lie in large pages now. Nothing where the system does not tell.
+std::optional<std::int64_t> bytes_in_large_pages();
+
 /// Bytes that RLIMIT_AS and RLIMIT_DATA still allow this process; the largest std::int64_t if
 /// neither is set.
 std::int64_t process_memory_left();

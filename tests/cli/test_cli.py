@@ -300,12 +300,20 @@ class SlowKernels(Case):
         self.assertNotIn("corrected", out)
 
 
-class OlderProcessor(Case):
+class Processor(Case):
     def test_what_is_allowed_is_used(self):
         out = run("info", environment={"LUPINE_MAX_CPU_ISA": "portable"}).out
         self.assertRegex(out, r"\ninstruction sets  *(sse4.2)?\n")
         self.assertRegex(out, r"\ndevice cpu .*, loops portable\n")
         self.assertRegex(out, r"\nupdate precisions  native fp32;.* auto is the fastest, as measured\n")
+
+    def test_numa_domains_that_hwloc_is_told(self):
+        for synthetic, said in (("numa:2 core:2 pu:1", "0-1: .* spread over them"),
+                                ("core:2 pu:1", "one for this rank")):
+            with self.subTest(synthetic):
+                environment = {"HWLOC_SYNTHETIC": synthetic}
+                self.assertRegex(run("info", environment=environment).out, rf"\nNUMA domains  *{said}")
+                self.assert_status(run("mxp", "-N", "1200", environment=environment), 0)
 
     def test_a_name_that_is_none(self):
         self.assert_refused(run("info", environment={"LUPINE_MAX_CPU_ISA": "sse9"}),

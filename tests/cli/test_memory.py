@@ -87,7 +87,10 @@ class Peak(WithMatrix):
             self.assert_plausible(document, size * N * N)
             self.assertIsNone(document["memory_peak"]["device"])
             self.assertRegex(outcome.out, r"\nMemory: [\d.]+ GiB needed a rank, at most [\d.]+ GiB "
-                             r"resident \(rank 0 on \S+\)\n")
+                             r"resident \(rank 0 on \S+\)(; [\d.]+ GiB of all ranks in large pages)?\n")
+            pages = document["large_pages_bytes"]
+            self.assertEqual(pages is not None, "in large pages" in outcome.out)
+            self.assertLessEqual(pages or 0, document["memory_peak"]["resident"]["bytes"])
 
     def test_of_both_benchmarks(self):
         _, document = document_of("bench", "-N", str(N))

@@ -26,6 +26,7 @@
 #include "element/rounding.hpp"
 #include "host/blas_library.hpp"
 #include "host/limited_space.hpp"
+#include "host/memory_nodes.hpp"
 #include "host/processor.hpp"
 
 namespace lupine {
@@ -163,6 +164,7 @@ Buffer CpuDevice::allocate(std::int64_t bytes) {
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) throw out_of_memory(bytes, "could not be had");
   madvise(data, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+  spread_pages(data, bytes);
   return {data, bytes, [bytes](void* p) { munmap(p, static_cast<std::size_t>(bytes)); }};
 }
 
