@@ -5,6 +5,7 @@
 
 #include "cpu/magnitude_bits.hpp"
 #include "cpu/panel_loops.hpp"
+#include "cpu/width.hpp"
 
 namespace lupine::LUPINE_ISA {
 
@@ -37,7 +38,7 @@ Largest eliminate(MatrixView<const T> p, MatrixView<T> rows) {
       for (std::int64_t j = 1; j < rows.columns; ++j) {
         const T pj = p(0, j);
         T* column = rows.column(j) + begin;
-#pragma GCC ivdep
+        LUPINE_INDEPENDENT
         for (std::int64_t i = 0; i < m; ++i) column[i] -= l[i] * pj;
       }
     }
@@ -115,7 +116,7 @@ Largest eliminate_complex(MatrixView<const std::complex<T>> p, MatrixView<std::c
         const T pr = of_pivot(j)[0];
         const T pi = of_pivot(j)[1];
         T* column = rows.column(j) + begin;
-#pragma GCC ivdep
+        LUPINE_INDEPENDENT
         for (std::int64_t i = 0; i < m; ++i) column[i] -= l[i] * pr + turned[i] * pi;
       }
     }

@@ -79,7 +79,7 @@ std::uint64_t sum_of_words(const std::uint64_t* data, std::int64_t count) {
 }
 
 void triad(const double* b, const double* c, double s, double* a, std::int64_t count) {
-#pragma GCC ivdep
+  LUPINE_INDEPENDENT
   for (std::int64_t i = 0; i < count; ++i) a[i] = b[i] + s * c[i];
 }
 

@@ -17,8 +17,10 @@ namespace {
 
 constexpr int lanes = 8;
 constexpr int width = vector_bytes / 8;
+constexpr int parts = lanes / width;  // vectors of so many lanes
 using Doubles = double __attribute__((vector_size(width * 8)));
 using Floats = float __attribute__((vector_size(width * 4)));
+using Words = std::uint64_t __attribute__((vector_size(width * 8)));
 
 // Columns that a pass over the rows takes at once: the prefetcher can follow as many streams, and
 // the rows' sums are read from the cache once for all of them.
@@ -36,6 +38,29 @@ LUPINE_ELEMENT std::uint64_t bits_of(double value) {
 // stays so small that its own roundings, some eps of it, do not count.
 constexpr int terms_between = 8;
 
+// (sums.ax_i, sums.ax_low_i) += sum_k a_ik s_k, and sums.a_x_low_i += sum_k a_ik s_low_k;
+// term[k] <- a_ik s_k.
+LUPINE_ELEMENT void add_extended(const double (&a)[streams], const double (&s)[streams],
+                                 const double (&s_low)[streams], std::int64_t i,
+                                 const RowSums& sums, double (&term)[streams]) {
+#pragma GCC unroll 8
+  for (int k = 0; k < streams; ++k) term[k] = a[k] * s_low[k];
+  sums.a_x_low[i] += sum_of(term);
+  double high = sums.ax[i];
+  double low = sums.ax_low[i];
+#pragma GCC unroll 8
+  for (int k = 0; k < streams; ++k) {
+    const WithError<double> product = two_product(a[k], s[k]);
+    const WithError<double> sum = two_sum(high, product.value);
+    high = sum.value;
+    low += sum.error + product.error;
+    term[k] = product.value;
+  }
+  const WithError<double> normal = two_sum(high, low);
+  sums.ax[i] = normal.value;
+  sums.ax_low[i] = normal.error;
+}
+
 // sums.ax += sign A x; and in the same pass, if asked for, the sums of magnitudes and of bits.
 // Extended: (sums.ax, sums.ax_low) += A x and sums.a_x_low += A x_low.
 template <bool extended, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
@@ -52,7 +77,7 @@ LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double
     for (int k = 0; k < streams; ++k) s[k] = sign * x[j + k];
     if constexpr (extended)
       for (int k = 0; k < streams; ++k) s_low[k] = x_low[j + k];
-#pragma GCC ivdep
+    LUPINE_INDEPENDENT
     for (std::int64_t i = 0; i < a.rows; ++i) {
       double value[streams];
       double term[streams];
@@ -63,22 +88,7 @@ LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double
         for (int k = 0; k < streams; ++k) checksum += bits_of(value[k]);
       }
       if constexpr (extended) {
-#pragma GCC unroll 8
-        for (int k = 0; k < streams; ++k) term[k] = value[k] * s_low[k];
-        sums.a_x_low[i] += sum_of(term);
-        double high = sums.ax[i];
-        double low = sums.ax_low[i];
-#pragma GCC unroll 8
-        for (int k = 0; k < streams; ++k) {
-          const WithError<double> product = two_product(value[k], s[k]);
-          const WithError<double> sum = two_sum(high, product.value);
-          high = sum.value;
-          low += sum.error + product.error;
-          term[k] = product.value;
-        }
-        const WithError<double> normal = two_sum(high, low);
-        sums.ax[i] = normal.value;
-        sums.ax_low[i] = normal.error;
+        add_extended(value, s, s_low, i, sums, term);
       } else {
 #pragma GCC unroll 8
         for (int k = 0; k < streams; ++k) term[k] = value[k] * s[k];
@@ -98,7 +108,7 @@ LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double
   }
   for (; j < a.columns; ++j) {
     const double s = sign * x[j];
-#pragma GCC ivdep
+    LUPINE_INDEPENDENT
     for (std::int64_t i = 0; i < a.rows; ++i) {
       const auto value = static_cast<double>(a(i, j));
       if constexpr (with_checksum) checksum += bits_of(value);
@@ -157,8 +167,7 @@ LUPINE_ELEMENT Doubles load(const float* from) {
 }
 
 LUPINE_ELEMENT Doubles magnitudes(Doubles values) {
-  using Integers = std::int64_t __attribute__((vector_size(sizeof(Doubles))));
-  return (Doubles)((Integers)values & ~(std::int64_t{1} << 63));
+  return (Doubles)((Words)values & ~(std::uint64_t{1} << 63));
 }
 
 LUPINE_ELEMENT WithError<Doubles> two_product(Doubles a, Doubles b) {
@@ -185,20 +194,26 @@ LUPINE_ELEMENT void add_lanes(const Doubles* highs, const Doubles* lows, double&
   for (int k = 0; k < lanes; ++k) add_pair(high, low, of_highs[k], of_lows[k]);
 }
 
+LUPINE_ELEMENT void renormalize(Doubles* highs, Doubles* lows, int count) {
+  for (int k = 0; k < count; ++k) {
+    const WithError<Doubles> normal = two_sum(highs[k], lows[k]);
+    highs[k] = normal.value;
+    lows[k] = normal.error;
+  }
+}
+
 // sums.ax_j += sign a_j^T x for several columns a_j at once; and in the same pass, if asked for,
 // the sums of magnitudes and of bits. Each column has its own lanes of sums. Extended: as in
 // add_columns().
 template <bool extended, bool with_rows, bool with_abs_ax, bool with_checksum, int columns, class T>
 LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x,
                              const double* x_low, RowSums sums) {
-  constexpr int parts = lanes / width;
   Doubles ax[columns][parts]{};
   Doubles ax_low[columns][parts]{};
   Doubles a_x_low[columns][parts]{};
   Doubles abs_ax[columns][parts]{};
   Doubles abs_rows[columns][parts]{};
-  using Integers = std::uint64_t __attribute__((vector_size(sizeof(Doubles))));
-  Integers checksums{};
+  Words checksums{};
   const auto add = [&](const double* xi, const double* xi_low, const T* ai, std::int64_t ld) {
 #pragma GCC unroll 4
     for (std::ptrdiff_t p = 0; p < parts; ++p) {
@@ -206,7 +221,7 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
 #pragma GCC unroll 8
       for (int c = 0; c < columns; ++c) {
         const Doubles value = load(ai + c * ld + p * width);
-        if constexpr (with_checksum) checksums += (Integers)value;
+        if constexpr (with_checksum) checksums += (Words)value;
         const Doubles term = value * xp;
         if constexpr (extended) {
           const WithError<Doubles> product = two_product(value, xp);
@@ -222,19 +237,12 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
       }
     }
   };
-  const auto renormalize = [&] {
-    for (int c = 0; c < columns; ++c)
-      for (int p = 0; p < parts; ++p) {
-        const WithError<Doubles> normal = two_sum(ax[c][p], ax_low[c][p]);
-        ax[c][p] = normal.value;
-        ax_low[c][p] = normal.error;
-      }
-  };
   std::int64_t i = 0;
   for (; i + lanes <= a.rows; i += lanes) {
     add(x + i, extended ? x_low + i : nullptr, a.data + i, a.ld);
     if constexpr (extended)
-      if (i / lanes % terms_between == terms_between - 1) renormalize();
+      if (i / lanes % terms_between == terms_between - 1)
+        renormalize(&ax[0][0], &ax_low[0][0], columns * parts);
   }
   if (i < a.rows) {
     const auto rest = static_cast<std::size_t>(a.rows - i);
@@ -306,11 +314,11 @@ void scale(MatrixView<const double> from, const double* rows, const double* colu
     const double* source = from.column(j);
     T* target = to.column(j);
     if (rows) {
-#pragma GCC ivdep
+      LUPINE_INDEPENDENT
       for (std::int64_t i = 0; i < from.rows; ++i)
         target[i] = static_cast<T>((rows[i] * source[i]) * factor);
     } else {
-#pragma GCC ivdep
+      LUPINE_INDEPENDENT
       for (std::int64_t i = 0; i < from.rows; ++i) target[i] = static_cast<T>(source[i] * factor);
     }
   }
@@ -338,7 +346,7 @@ LUPINE_ELEMENT void raise_rows(MatrixView<const double> a, const double* scale, 
   for (int k = 0; k < columns; ++k) s[k] = scale ? scale[k] : 1;
   const double* c0 = a.data;
   const std::int64_t ld = a.ld;
-#pragma GCC ivdep
+  LUPINE_INDEPENDENT
   for (std::int64_t i = 0; i < a.rows; ++i) {
     Bits bits = magnitude(most[i]);
 #pragma GCC unroll 8

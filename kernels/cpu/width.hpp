@@ -3,6 +3,13 @@
 /// The width of vectors, for sources that are compiled once for each instruction set.
 #pragma once
 
+/// Stands before a loop whose iterations do not depend on each other.
+#ifdef __clang__
+#define LUPINE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LUPINE_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 namespace lupine::LUPINE_ISA {
 
 /// Bytes of a vector register.

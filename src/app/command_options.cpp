@@ -208,12 +208,12 @@ Option hpl_nb_option(Arguments& a) {
 
 /// A number of right-hand sides; 0 stands for n, the order of the matrix.
 Option rhs_option(const std::string& where, std::int64_t& target) {
-  const OptionRange& range = range_of("rhs");
-  const std::string allowed = range_text<int>(range) + ", or n: as many as the order";
+  const std::string allowed = range_text<int>(range_of("rhs")) + ", or n: as many as the order";
   return {"--rhs", "NUMBER", where + "right-hand sides, or n: as many as the order (default 1)",
-          allowed, [&target, &range, allowed](const std::string& text) {
+          allowed, [&target, allowed](const std::string& text) {
             const auto value = text == "n" ? std::optional(0) : read<int>(text);
-            if (!value || (text != "n" && !is_in(range, *value))) reject("--rhs", text, allowed);
+            if (!value || (text != "n" && !is_in(range_of("rhs"), *value)))
+              reject("--rhs", text, allowed);
             target = *value;
           }};
 }
