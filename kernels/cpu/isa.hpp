@@ -7,9 +7,9 @@
 
 namespace lupine {
 
-/// Instruction sets. Those of one architecture ascend, and each includes those before it: avx512 is
-/// F, BW, DQ and VL of x86-64; neon and what follows are Arm's of 64 bits, sve256 and sve512 being
-/// SVE with vectors of so many bits, neither more nor fewer.
+/// Instruction sets. Of those of x86-64, each includes the ones before it; avx512 is F, BW, DQ and
+/// VL. Of Arm's 64 bits, sve256 and sve512 include neon: they are SVE with vectors of so many bits,
+/// neither more nor fewer.
 enum class CpuIsa { portable, avx2, avx512, avx512_bf16, neon, sve256, sve512 };
 
 /// The best instruction set that the environment variable LUPINE_MAX_CPU_ISA allows, by one of the

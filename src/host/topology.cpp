@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/topology.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 namespace lupine {
 
@@ -32,11 +34,21 @@ BitSet process_binding(hwloc_topology_t topology) {
 }
 
 BitSet spanned_nodes(hwloc_topology_t topology, hwloc_const_cpuset_t processors) {
+  std::vector<hwloc_obj_t> all;
+  hwloc_obj_t next = nullptr;
+  while ((next = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, next)) != nullptr)
+    all.push_back(next);
+  // Memory of a GPU, of high bandwidth, or far away is a node without processors: hwloc gives it
+  // those that are near, behind the node to which they belong.
+  std::ranges::stable_sort(all, {},
+                           [](hwloc_obj_t node) { return hwloc_bitmap_weight(node->cpuset); });
   BitSet nodes(hwloc_bitmap_alloc(), hwloc_bitmap_free);
-  hwloc_obj_t node = nullptr;
-  while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != nullptr)
-    if (hwloc_bitmap_intersects(node->cpuset, processors))
-      hwloc_bitmap_set(nodes.get(), node->os_index);
+  const BitSet left(hwloc_bitmap_dup(processors), hwloc_bitmap_free);
+  for (const hwloc_obj_t node : all) {
+    if (!hwloc_bitmap_intersects(node->cpuset, left.get())) continue;
+    hwloc_bitmap_set(nodes.get(), node->os_index);
+    hwloc_bitmap_andnot(left.get(), left.get(), node->cpuset);
+  }
   if (hwloc_bitmap_weight(nodes.get()) < 2) nodes.reset();
   return nodes;
 }

@@ -16,7 +16,7 @@ using BitSet = std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)>;
 hwloc_topology_t node_topology();
 /// The processors that this process may run on.
 BitSet process_binding(hwloc_topology_t topology);
-/// The NUMA nodes that have some of these processors; null if they are fewer than two.
+/// The NUMA nodes to which these processors belong; null if they are fewer than two.
 BitSet spanned_nodes(hwloc_topology_t topology, hwloc_const_cpuset_t processors);
 /// "0-3,7"; empty for an empty set.
 std::string list_of(hwloc_const_bitmap_t set);

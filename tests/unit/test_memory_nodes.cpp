@@ -49,6 +49,14 @@ TEST_CASE("memory is spread over the NUMA nodes of the processors that a process
   CHECK(four.spanned("0,12") == "0,3");
   CHECK(four.spanned("8-11").empty());
   CHECK(Node("core:4 pu:1").spanned("0-3").empty());
+  // A second memory beside that of the processors, for each package and for all of them.
+  const Node one_with_more("pack:1 [numa] [numa] core:4 pu:1");
+  CHECK(hwloc_get_nbobjs_by_type(one_with_more.topology, HWLOC_OBJ_NUMANODE) == 2);
+  CHECK(one_with_more.spanned("0-3").empty());
+  const Node two_with_more("[numa] pack:2 [numa] [numa] core:4 pu:1");
+  CHECK(hwloc_get_nbobjs_by_type(two_with_more.topology, HWLOC_OBJ_NUMANODE) == 5);
+  CHECK(two_with_more.spanned("0-7") == "0,2");
+  CHECK(two_with_more.spanned("4-7").empty());
 }
 
 TEST_CASE("pages that are spread have the policy of this node", "[host][quick]") {
