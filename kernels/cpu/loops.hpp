@@ -35,6 +35,8 @@ struct StorageLoops {
   T (*largest)(const T* from, std::int64_t count);
   /// to <- factor * from
   void (*scale)(const T* from, std::int64_t count, T factor, T* to);
+  /// to <- to + from
+  void (*add)(const T* from, std::int64_t count, T* to);
   /// B <- L^-1 B, L the unit lower triangle of lu. @pre lu.columns <= triangle_order
   void (*solve_left_lower)(MatrixView<const T> lu, MatrixView<T> b);
   /// B <- B U^-1, U the upper triangle of lu; multiplies by the reciprocals of U's diagonal.
@@ -64,6 +66,9 @@ struct Loops {
   /// to <- from, exactly.
   void (*from_half)(const Half* from, std::int64_t count, float* to);
   void (*from_bfloat16)(const Bfloat16* from, std::int64_t count, float* to);
+
+  /// to <- even[0], odd[0], even[1], odd[1], ...: 2 count numbers
+  void (*interleave)(const Bfloat16* even, const Bfloat16* odd, std::int64_t count, Bfloat16* to);
 
   StorageLoops<float> fp32;
   StorageLoops<double> fp64;

@@ -181,6 +181,11 @@ void scale(const T* from, std::int64_t count, T factor, T* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * factor;
 }
 
+template <class T>
+void add(const T* from, std::int64_t count, T* to) {
+  for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
+}
+
 // The vector of T that is as wide as Doubles.
 template <class T>
 struct VectorOf;
@@ -204,7 +209,7 @@ void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b) {
   constexpr int order = triangle_order;
   constexpr int lanes = lanes_of<T>;
   constexpr int vectors = order / lanes;
-  constexpr int group = vectors > 4 ? 2 : 4;
+  constexpr int group = vectors > 4 ? 2 : vectors > 2 ? 4 : 8;
   alignas(64) T l[order][order] = {};  // l[k]: column k of L; zero on and above the diagonal
   const auto n = static_cast<int>(lu.columns);
   for (int k = 0; k < n; ++k)
@@ -221,13 +226,13 @@ void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b) {
       for (int k = 0; k < lanes; ++k) {
         const T* column = l[kv * lanes + k];
         Vector known[group];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int c = 0; c < group; ++c) known[c] = spread_lane(x[c][kv], k);
 #pragma GCC unroll 16
         for (int v = kv; v < vectors; ++v) {
           Vector lv;
           std::memcpy(&lv, column + v * lanes, sizeof(lv));
-#pragma GCC unroll 4
+#pragma GCC unroll 8
           for (int c = 0; c < group; ++c) x[c][v] = subtract_product(lv, known[c], x[c][v]);
         }
       }
@@ -328,6 +333,14 @@ void from_bfloat16(const Bfloat16* from, std::int64_t count, float* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] = lupine::to_float(from[i]);
 }
 
+// Each pair is one number of 32 bits, so that the compiler makes vectors of it.
+void interleave(const Bfloat16* even, const Bfloat16* odd, std::int64_t count, Bfloat16* to) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t pair = even[i].bits | std::uint32_t{odd[i].bits} << 16;
+    std::memcpy(static_cast<void*>(to + 2 * i), &pair, sizeof(pair));
+  }
+}
+
 }  // namespace
 
 extern const Loops table;
@@ -336,8 +349,8 @@ extern const AllPanelLoops panels;
 #define LUPINE_STRING_(x) #x
 #define LUPINE_STRING(x) LUPINE_STRING_(x)
 template <class T>
-constexpr StorageLoops<T> storage_loops{generate<T>, largest<T>, scale<T>, solve_left_lower<T>,
-                                        solve_right_upper<T>};
+constexpr StorageLoops<T> storage_loops{generate<T>, largest<T>,          scale<T>,
+                                        add<T>,      solve_left_lower<T>, solve_right_upper<T>};
 const Loops table{LUPINE_STRING(LUPINE_ISA),
                   &vectors,
                   &panels,
@@ -347,6 +360,7 @@ const Loops table{LUPINE_STRING(LUPINE_ISA),
                   to_half_pair,
                   from_half,
                   from_bfloat16,
+                  interleave,
                   storage_loops<float>,
                   storage_loops<double>};
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/scalar.hpp"
+#include "device/cpu/tiled_update.hpp"
 
 namespace lupine {
 
@@ -76,7 +77,7 @@ std::int64_t scratch_bytes(const LuPlan& plan) {
   const std::int64_t sums = plan.narrow ? std::min(rows, DeviceTraits::narrow_rows) * at_once *
                                               std::int64_t{sizeof(float)}
                                         : 0;
-  if (plan.native) return solves + sums;
+  if (plan.native) return solves + sums + TiledUpdate::bytes(rows, width);
   const std::int64_t emulated = rows + at_once;
   return solves + sums + emulated * width * planes_of(p) * std::int64_t{sizeof(float)};
 }

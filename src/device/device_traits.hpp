@@ -56,7 +56,7 @@ struct DeviceTraits {
 const DeviceTraits& traits_of(DeviceKind kind);
 
 /// Bytes that updates and solves of a plan take as scratch memory on the rank that takes the most:
-/// FP32 copies for an emulated update or of a C of 16 bits, and 16-bit copies for solves.
+/// FP32 copies for an emulated update or of a C of 16 bits, and 16-bit copies for solves and tiles.
 std::int64_t scratch_bytes(const LuPlan& plan);
 
 }  // namespace lupine

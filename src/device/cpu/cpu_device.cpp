@@ -9,6 +9,7 @@
 #include <cstring>
 #include <lupine/error.hpp>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -20,6 +21,8 @@
 #include "device/cpu/onednn.hpp"
 #include "device/cpu/parts.hpp"
 #include "device/cpu/product_parts.hpp"
+#include "device/cpu/tile_product.hpp"
+#include "device/cpu/tiled_update.hpp"
 #include "device/cpu/triangular.hpp"
 #include "device/device_traits.hpp"
 #include "device/out_of_memory.hpp"
@@ -122,6 +125,14 @@ Expanded expand(ConstAnyMatrix from, float* scratch) {
   };
   if (from.precision != Precision::fp16x3) return {expand_plane(from, plane(0)), {}};
   return {expand_plane(from.high(), plane(0)), expand_plane(from.low(), plane(1))};
+}
+
+// Whether tiles of a product take longer than what is prepared for them: code for the shapes that
+// occur first, L's packing, and the measurement that decides about them.
+bool worth_tiles(std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr double operations = 1e9;
+  return 2. * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) >=
+         operations;
 }
 
 // C <- C + alpha L U. With FP16x3, the small products come first, and that of the low parts is left
@@ -336,8 +347,15 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
     const bool onednn = by_onednn(l.precision);
     const bool emulated = !fp64 && !native(l.precision);
     const bool narrow = bytes_of(c.precision) == 2;
-    auto [rows, columns] =
-        update_parts(c.rows, c.columns, l.columns, threads_, poll || run().interrupt() || narrow);
+    const bool tiled = onednn && worth_tiles(l.rows, u.columns, l.columns) && tiles_pay();
+    const std::int64_t tall = tiled ? TiledUpdate::rows_at_once(l.columns) : c.rows;
+    auto [rows, columns] = update_parts(std::min(c.rows, tall), c.columns, l.columns, threads_,
+                                        poll || run().interrupt() || narrow);
+    if (tiled) {
+      rows = std::min(round_up(rows, tile_order), tall);
+      columns = round_up(columns, tile_order);
+      reserve(left_, TiledUpdate::bytes(c.rows, l.columns));
+    }
     if (narrow) {
       rows = std::min({rows, c.rows, DeviceTraits::narrow_rows});
       columns = std::min({columns, c.columns, traits_of(kind()).emulated_columns});
@@ -351,18 +369,22 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
     }
     const auto alpha = static_cast<float>(1 / (l_control->scale * u_control->scale));
     const Expanded left = onednn || fp64 ? Expanded{} : expand(l, left_.as<float>());
-    for (std::int64_t j = 0; j < c.columns && !ended(); j += columns) {
-      const std::int64_t n = std::min(columns, c.columns - j);
-      const ConstAnyMatrix right = u.block(0, j, u.rows, n);
-      const Expanded wide = onednn || fp64 ? Expanded{} : expand(right, right_.as<float>());
-      for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
-        const std::int64_t m = std::min(rows, c.rows - i);
-        const ConstAnyMatrix l_part = l.block(i, 0, m, l.columns);
+    for (std::int64_t i = 0; i < c.rows && !ended(); i += rows) {
+      const std::int64_t m = std::min(rows, c.rows - i);
+      const ConstAnyMatrix l_part = l.block(i, 0, m, l.columns);
+      std::optional<TiledUpdate> tiles;
+      if (tiled) tiles.emplace(l_part.as<Bfloat16>(), left_.as<Bfloat16>());
+      for (std::int64_t j = 0; j < c.columns && !ended(); j += columns) {
+        const std::int64_t n = std::min(columns, c.columns - j);
+        const ConstAnyMatrix right = u.block(0, j, u.rows, n);
+        const Expanded wide = onednn || fp64 ? Expanded{} : expand(right, right_.as<float>());
         const AnyMatrix whole = c.block(i, j, m, n);
         const AnyMatrix part = narrow ? AnyMatrix(Precision::fp32, sums_.data(), m, n, m) : whole;
         if (narrow) convert(whole, part);
         if (fp64)
           multiply_add(1.0, l_part.as<double>(), right.as<double>(), part.as<double>());
+        else if (tiled)
+          tiles->add(right.as<Bfloat16>(), part.as<float>());
         else if (onednn)
           onednn_multiply_add(l_part, right, part.as<float>());  // BF16 has no scale: alpha = 1
         else

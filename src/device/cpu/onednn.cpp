@@ -9,6 +9,10 @@
 
 namespace lupine {
 
+Fault onednn_fault(bool no_memory, const char* why) {
+  return Fault(std::string("oneDNN matmul failed: ") + (no_memory ? "out of memory" : why));
+}
+
 #ifdef LUPINE_WITH_ONEDNN
 
 using dnnl::memory;
@@ -74,8 +78,7 @@ void onednn_multiply_add(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c
         {{DNNL_ARG_SRC, operand(b)}, {DNNL_ARG_WEIGHTS, operand(a)}, {DNNL_ARG_DST, target}});
     stream.wait();
   } catch (const dnnl::error& e) {
-    const char* why = e.status == dnnl_out_of_memory ? "out of memory" : e.what();
-    throw Fault(std::string("oneDNN matmul failed: ") + why);
+    throw onednn_fault(e.status == dnnl_out_of_memory, e.what());
   }
 }
 

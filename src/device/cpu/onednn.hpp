@@ -3,6 +3,8 @@
 /// Products by oneDNN, for processors with BF16 instructions.
 #pragma once
 
+#include <lupine/error.hpp>
+
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
 
@@ -15,5 +17,8 @@ bool onednn_built();
 /// threads; inside a parallel region it runs on the calling thread.
 /// @throws Fault without oneDNN, if oneDNN has no such product on this processor, or without memory
 void onednn_multiply_add(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c);
+
+/// What a failed call of oneDNN is told as. @param why by oneDNN
+Fault onednn_fault(bool no_memory, const char* why);
 
 }  // namespace lupine

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -13,7 +13,8 @@
 #include "cpu/loops.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/expansion.hpp"
-#include "device/cpu/onednn.hpp"
+#include "device/cpu/parts.hpp"
+#include "device/cpu/tile_product.hpp"
 #include "host/processor.hpp"
 
 namespace lupine {
@@ -24,7 +25,7 @@ namespace {
 constexpr std::int64_t least_strip = 131072;
 // The number of operations from which several threads pay.
 constexpr double threads_pay_from = 2e6;
-// The order from which a 16-bit product saves more time than the rounding and the call cost.
+// The rows and columns from which a 16-bit product saves more time than the rounding costs.
 constexpr std::int64_t least_rounded = 64;
 
 // The same for this processor's cache. The larger a strip, the less often products read and pack
@@ -35,87 +36,139 @@ std::int64_t strip_elements() {
   return elements;
 }
 
+// round(sign * from) and zeros in so many columns, one right after the other.
+void round(MatrixView<const float> from, float sign, std::int64_t columns, Bfloat16* to) {
+  for (std::int64_t j = 0; j < from.columns; ++j)
+    loops().to_bfloat16(from.column(j), from.rows, sign, to + j * from.rows);
+  std::fill_n(to + from.rows * from.columns, from.rows * (columns - from.columns), Bfloat16{});
+}
+
 enum class Side { left, right };
 
-/// A matrix, with a copy in BF16 if products read that.
-template <class T>
-struct Rounded {
-  MatrixView<T> exact;
-  MatrixView<Bfloat16> low;
-  Rounded block(std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) const {
-    return {exact.block(i, j, m, n), low.block(i, j, m, n)};
+// A recursive solve takes so many columns of a triangle first.
+std::int64_t first_columns(std::int64_t order) {
+  return round_up(order / 2, triangle_order);
+}
+
+/// The part of a triangle by which a recursive solve multiplies what it has found first.
+template <Side side, class T>
+MatrixView<const T> between(MatrixView<const T> t) {
+  const std::int64_t h = first_columns(t.columns);
+  const std::int64_t rest = t.columns - h;
+  return side == Side::left ? t.block(h, 0, rest, h) : t.block(0, h, h, rest);
+}
+
+/// The larger of these parts, times -1 and rounded to BF16, as multiply_tile() reads them: from the
+/// left as its A, from the right as its B.
+template <Side side>
+class RoundedParts {
+ public:
+  /// @param memory for the parts, which must stay
+  RoundedParts(MatrixView<const float> triangle, TileVector<Bfloat16>& memory) {
+    plan(triangle, 0);
+    memory_ = room(memory, size_);
+    RegionFailure failure;
+#pragma omp parallel for schedule(dynamic) if (worth_threads(size_))
+    for (std::size_t p = 0; p < parts_.size(); ++p) failure.keep([&] { fill(parts_[p]); });
+    failure.rethrow();
   }
-  void round(float sign) const {
-    if constexpr (sizeof(T) == sizeof(float))
-      for (std::int64_t j = 0; j < exact.columns; ++j)
-        loops().to_bfloat16(exact.column(j), exact.rows, sign, low.column(j));
+
+  /// The part that multiplies the columns up to `split`; null if it is not rounded.
+  const Bfloat16* find(std::int64_t split) const {
+    const auto part = std::ranges::find(parts_, split, &Part::split);
+    return part == parts_.end() ? nullptr : memory_ + part->place;
   }
+
+ private:
+  struct Part {
+    std::int64_t split = 0;
+    MatrixView<const float> values;
+    std::int64_t place = 0;  // of its first element in memory_
+  };
+
+  void plan(MatrixView<const float> t, std::int64_t begin) {
+    if (t.columns <= triangle_order) return;
+    const std::int64_t h = first_columns(t.columns);
+    const MatrixView<const float> values = between<side>(t);
+    if (std::min(values.rows, values.columns) >= least_rounded) {
+      parts_.push_back({begin + h, values, size_});
+      size_ += side == Side::left ? packed_elements(values.rows, values.columns)
+                                  : values.rows * round_up(values.columns, tile_unit);
+    }
+    plan(t.block(0, 0, h, h), begin);
+    plan(t.block(h, h, t.columns - h, t.columns - h), begin + h);
+  }
+
+  void fill(const Part& part) {
+    const MatrixView<const float>& values = part.values;
+    Bfloat16* to = memory_ + part.place;
+    if constexpr (side == Side::right)
+      return round(values, -1, round_up(values.columns, tile_unit), to);
+    thread_local TileVector<Bfloat16> memory;
+    Bfloat16* rounded = room(memory, values.rows * values.columns);
+    round(values, -1, values.columns, rounded);
+    pack_tile({rounded, values.rows, values.columns, values.rows}, to);
+  }
+
+  std::vector<Part> parts_;
+  std::int64_t size_ = 0;
+  Bfloat16* memory_ = nullptr;
 };
 
 template <Side side, class T>
 class Solver {
  public:
-  using Triangle = Rounded<const T>;  ///< its copy in BF16 is that of -1 times the triangle
-  using Strip = Rounded<T>;
-
-  Solver(MatrixView<const T> triangle, bool rounded)
-      : rounded_(rounded && sizeof(T) == sizeof(float) && triangle.columns > least_rounded),
-        memory_(rounded_ ? static_cast<std::size_t>(triangle.columns * triangle.columns) : 0),
-        triangle_{triangle,
-                  {memory_.data(), triangle.columns, triangle.columns, triangle.columns}} {
-    if (rounded_) triangle_.round(-1);
+  Solver(MatrixView<const T> triangle, bool rounded) : triangle_(triangle) {
+    if constexpr (sizeof(T) == sizeof(float))
+      if (rounded && triangle.columns > least_rounded && tiles_exist()) {
+        thread_local TileVector<Bfloat16> memory;
+        rounded_.emplace(triangle, memory);
+      }
   }
 
   void solve(MatrixView<T> b) const {
-    const std::int64_t order = triangle_.exact.columns;
+    const std::int64_t order = triangle_.columns;
     const std::int64_t count = side == Side::left ? b.columns : b.rows;
     const double operations = static_cast<double>(order * order) * static_cast<double>(count);
     const int threads = operations < threads_pay_from ? 1 : omp_get_max_threads();
     const std::int64_t share = round_up(ceil_div(count, threads), 16);
     // A small problem does not ask for the processor's caches, which takes milliseconds once.
     const std::int64_t elements = order * share > least_strip ? strip_elements() : least_strip;
-    const std::int64_t width = std::min(std::max<std::int64_t>(elements / order, 64), share);
+    const std::int64_t width =
+        std::min(std::max(elements / order / tile_unit, std::int64_t{1}) * tile_unit, share);
     std::atomic<std::int64_t> next{0};
     const auto solve_strips = [&] {
-      std::vector<Bfloat16> low(rounded_ ? static_cast<std::size_t>(order * width) : 0);
       for (std::int64_t begin; (begin = next.fetch_add(width)) < count;) {
         const std::int64_t n = std::min(width, count - begin);
-        const auto strip =
-            side == Side::left ? b.block(0, begin, order, n) : b.block(begin, 0, n, order);
-        solve(triangle_, {strip, {low.data(), strip.rows, strip.columns, strip.rows}});
+        solve(triangle_, 0,
+              side == Side::left ? b.block(0, begin, order, n) : b.block(begin, 0, n, order));
       }
     };
     // No parallel region for one thread: products inside one would make new teams each time.
     if (threads == 1) return solve_strips();
-    std::exception_ptr failure;  // an exception must not leave the parallel region
+    RegionFailure failure;
 #pragma omp parallel num_threads(threads)
-    try {
-      solve_strips();
-    } catch (...) {
-#pragma omp critical(lupine_triangular_failure)
-      failure = std::current_exception();
-    }
-    if (failure) std::rethrow_exception(failure);
+    failure.keep(solve_strips);
+    failure.rethrow();
   }
 
  private:
   // Left: X_1 = L_11^-1 B_1, X_2 = L_22^-1 (B_2 - L_21 X_1); right: X_1 = B_1 U_11^-1,
-  // X_2 = (B_2 - X_1 U_12) U_22^-1.
-  void solve(const Triangle& t, const Strip& x) const {
-    const std::int64_t n = t.exact.columns;
-    if (n <= triangle_order) return solve_by_loop(t.exact, x.exact);
-    const std::int64_t h = round_up(n / 2, triangle_order);
-    const Strip first = part(x, 0, h);
-    const Strip second = part(x, h, n - h);
-    solve(t.block(0, 0, h, h), first);
-    const Triangle between = side == Side::left ? t.block(h, 0, n - h, h) : t.block(0, h, h, n - h);
-    subtract(between, first, second);
-    solve(t.block(h, h, n - h, n - h), second);
+  // X_2 = (B_2 - X_1 U_12) U_22^-1. `begin` is the place of t in the whole triangle.
+  void solve(MatrixView<const T> t, std::int64_t begin, MatrixView<T> x) const {
+    const std::int64_t n = t.columns;
+    if (n <= triangle_order) return solve_by_loop(t, x);
+    const std::int64_t h = first_columns(n);
+    const MatrixView<T> first = part(x, 0, h);
+    const MatrixView<T> second = part(x, h, n - h);
+    solve(t.block(0, 0, h, h), begin, first);
+    subtract(between<side>(t), begin + h, first, second);
+    solve(t.block(h, h, n - h, n - h), begin + h, second);
   }
 
-  static Strip part(const Strip& x, std::int64_t begin, std::int64_t count) {
-    return side == Side::left ? x.block(begin, 0, count, x.exact.columns)
-                              : x.block(0, begin, x.exact.rows, count);
+  static MatrixView<T> part(MatrixView<T> x, std::int64_t begin, std::int64_t count) {
+    return side == Side::left ? x.block(begin, 0, count, x.columns)
+                              : x.block(0, begin, x.rows, count);
   }
 
   static void solve_by_loop(MatrixView<const T> t, MatrixView<T> x) {
@@ -124,20 +177,37 @@ class Solver {
   }
 
   // rest <- rest - t known, or rest - known t
-  void subtract(const Triangle& t, const Strip& known, const Strip& rest) const {
+  void subtract(MatrixView<const T> t, std::int64_t split, MatrixView<T> known,
+                MatrixView<T> rest) const {
     if constexpr (sizeof(T) == sizeof(float))
-      if (rounded_ && std::min(t.exact.rows, t.exact.columns) >= least_rounded) {
-        known.round(1);
-        return side == Side::left ? onednn_multiply_add(t.low, known.low, rest.exact)
-                                  : onednn_multiply_add(known.low, t.low, rest.exact);
-      }
-    side == Side::left ? multiply_add(T{-1}, t.exact, known.exact, rest.exact)
-                       : multiply_add(T{-1}, known.exact, t.exact, rest.exact);
+      if (const Bfloat16* low = rounded_ ? rounded_->find(split) : nullptr)
+        return add_rounded(low, known, rest);
+    side == Side::left ? multiply_add(T{-1}, t, known, rest) : multiply_add(T{-1}, known, t, rest);
   }
 
-  bool rounded_;
-  std::vector<Bfloat16> memory_;
-  Triangle triangle_;
+  // rest <- rest + low round(known), or rest + round(known) low
+  static void add_rounded(const Bfloat16* low, MatrixView<float> known, MatrixView<float> rest) {
+    thread_local TileVector<Bfloat16> known_memory, packed_memory;
+    thread_local TileVector<float> product_memory;
+    const std::int64_t m = round_up(rest.rows, tile_unit);
+    const std::int64_t n = round_up(rest.columns, tile_unit);
+    float* product = room(product_memory, m * n);
+    if constexpr (side == Side::left) {
+      Bfloat16* rounded = room(known_memory, known.rows * n);
+      round(known, 1, n, rounded);
+      multiply_tile(m, n, known.rows, false, low, rounded, product);
+    } else {
+      Bfloat16* rounded = room(known_memory, known.rows * known.columns);
+      Bfloat16* packed = room(packed_memory, packed_elements(m, known.columns));
+      round(known, 1, known.columns, rounded);
+      pack_tile({rounded, known.rows, known.columns, known.rows}, packed);
+      multiply_tile(m, n, known.columns, false, packed, low, product);
+    }
+    add_tile(product, m, rest);
+  }
+
+  MatrixView<const T> triangle_;
+  std::optional<RoundedParts<side>> rounded_;
 };
 
 }  // namespace
