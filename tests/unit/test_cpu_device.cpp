@@ -12,6 +12,8 @@
 #include "core/numbers.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/onednn.hpp"
+#include "device/cpu/tile_product.hpp"
+#include "device/cpu/tiled_update.hpp"
 #include "device/cpu/triangular.hpp"
 #include "device/device.hpp"
 #include "element/rounding.hpp"
@@ -46,6 +48,13 @@ struct Low {
   int modulus_;
 };
 
+// A product of Low matrices whose sums are exact.
+double exact_sum(const Low& l, const Low& u, std::int64_t i, std::int64_t j) {
+  double sum = 0;
+  for (std::int64_t p = 0; p < l.view.columns; ++p) sum += l.at(i, p) * u.at(p, j);
+  return sum;
+}
+
 }  // namespace
 
 TEST_CASE("factor_lu names the pivot and leaves L\\U") {
@@ -78,10 +87,8 @@ TEST_CASE("oneDNN multiplies views in place") {
     onednn_multiply_add(l.view, u.view, {memory.data() + 1, m, n, ld});
     for (std::int64_t j = 0; j <= n; ++j)
       for (std::int64_t i = 0; i < ld; ++i) {
-        double sum = 9;
-        if (i >= 1 && i <= m && j < n)
-          for (std::int64_t p = 0; p < k; ++p) sum += l.at(i - 1, p) * u.at(p, j);
-        REQUIRE(static_cast<double>(memory[static_cast<std::size_t>(i + j * ld)]) == sum);
+        const double sum = i >= 1 && i <= m && j < n ? exact_sum(l, u, i - 1, j) : 0;
+        REQUIRE(static_cast<double>(memory[static_cast<std::size_t>(i + j * ld)]) == 9 + sum);
       }
   };
   for (const auto& [m, n, k] :
@@ -89,6 +96,53 @@ TEST_CASE("oneDNN multiplies views in place") {
     check(Precision::fp32, m, n, k);
     if (native_bf16()) check(Precision::bf16, m, n, k);
   }
+}
+
+TEST_CASE("a packed tile has pairs of columns, 64 rows after the other") {
+  for (const auto& [m, k] :
+       std::vector<std::array<std::int64_t, 2>>{{1, 1}, {64, 32}, {65, 33}, {130, 7}, {256, 96}}) {
+    CAPTURE(m, k);
+    const Low a(Precision::bf16, m, k, 11);
+    std::vector<Bfloat16> packed(static_cast<std::size_t>(packed_elements(m, k)), Bfloat16{9});
+    pack_tile(a.view.as<Bfloat16>(), packed.data());
+    const std::int64_t deep = round_up(k, std::int64_t{32});
+    std::int64_t wrong = 0;
+    for (std::int64_t j = 0; j < deep; ++j)
+      for (std::int64_t i = 0; i < round_up(m, tile_unit); ++i) {
+        const std::int64_t place = i / 64 * 64 * deep + j / 2 * 128 + i % 64 * 2 + j % 2;
+        const double value = i < m && j < k ? a.at(i, j) : 0;
+        wrong += static_cast<double>(to_float(packed[static_cast<std::size_t>(place)])) != value;
+      }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("an update by tiles adds the product of every size") {
+  if (!tiles_exist()) return;
+  const int threads = omp_get_max_threads();
+  for (const int team : {1, 3}) {
+    omp_set_num_threads(team);
+    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
+             {1, 1, 1}, {64, 64, 32}, {300, 70, 33}, {513, 257, 520}, {70, 600, 1025}}) {
+      CAPTURE(team, m, n, k);
+      const Low l(Precision::bf16, m, k, 5);
+      const Low u(Precision::bf16, k, n, 7);
+      const std::int64_t ld = m + 3;
+      std::vector<float> memory(static_cast<std::size_t>(ld * (n + 1)), 9.0f);
+      std::vector<Bfloat16> packed(static_cast<std::size_t>(TiledUpdate::bytes(m, k) / 2));
+      const TiledUpdate update(l.view.as<Bfloat16>(), packed.data());
+      update.add(u.view.as<Bfloat16>(), {memory.data() + 1, m, n, ld});
+      std::int64_t wrong = 0;
+      for (std::int64_t j = 0; j <= n; ++j)
+        for (std::int64_t i = 0; i < ld; ++i) {
+          const bool inside = i >= 1 && i <= m && j < n;
+          const double value = 9 + (inside ? exact_sum(l, u, i - 1, j) : 0);
+          wrong += static_cast<double>(memory[static_cast<std::size_t>(i + j * ld)]) != value;
+        }
+      CHECK(wrong == 0);
+    }
+  }
+  omp_set_num_threads(threads);
 }
 
 // L (L^-1 B) and (B U^-1) U must equal B up to the rounding of the solves.
@@ -141,7 +195,7 @@ TEST_CASE("triangular solves in strips, on one thread and on several") {
   for (const int team : {1, 3}) {
     omp_set_num_threads(team);
     for (const auto& [order, count] : std::vector<std::array<std::int64_t, 2>>{
-             {1, 1}, {31, 3}, {33, 70}, {97, 1}, {130, 777}, {300, 601}}) {
+             {1, 1}, {31, 3}, {33, 70}, {97, 1}, {130, 777}, {300, 601}, {1000, 130}}) {
       check_solves<float>(order, count, false);
       check_solves<double>(order, count, false);
       if (onednn_built() && native_bf16()) check_solves<float>(order, count, true);
