@@ -29,6 +29,12 @@ fail() {
 case $root in
   *[:\;]*) fail "the loader cannot read folders with ':' or ';' in their names: $root" ;;
 esac
+read -r machine <"$root/share/lupine/architecture"
+[ "$(uname -m)" = "$machine" ] || fail "this archive is for $machine, and this machine is $(uname -m)"
+case $machine in
+  aarch64) cuda_target=sbsa-linux cache_mark=AArch64 ;;
+  *) cuda_target=x86_64-linux cache_mark=x86-64 ;;
+esac
 
 # The driver's library, and the libraries to which CUDA 13 programs link or which they load. Programs
 # load NCCL only if it is found.
@@ -82,7 +88,7 @@ take_from() {
 
 take_from_toolkits() {
   for toolkit in "$@"; do
-    take_from "$toolkit/lib64" "$toolkit/targets/x86_64-linux/lib" "$toolkit/lib"
+    take_from "$toolkit/lib64" "$toolkit/targets/$cuda_target/lib" "$toolkit/lib"
   done
 }
 
@@ -100,7 +106,7 @@ note_cache() {
   while read -r line; do
     library=${line%% *}
     library=${library##*[!a-zA-Z0-9_.+-]}
-    case $line in *x86-64*' => '*) ;; *) continue ;; esac
+    case $line in *"$cache_mark"*' => '*) ;; *) continue ;; esac
     case $IFS$wanted$IFS in
       *"$IFS$library$IFS"*) found "$library" "${line##* => } (the loader's cache)" ;;
     esac
@@ -121,7 +127,7 @@ find_cuda() {
   take_from_toolkits ${CUDA_HOME:+"$CUDA_HOME"} ${CUDA_PATH:+"$CUDA_PATH"} \
     /usr/local/cuda /usr/local/cuda-13* /usr/local/cuda*
   note_cache
-  take_from /usr/lib64 /usr/lib/x86_64-linux-gnu
+  take_from /usr/lib64 "/usr/lib/$machine-linux-gnu"
   python=$(command -v python3)
   case $python in
     */bin/*) take_from_pythons "${python%/bin/*}" ;;

@@ -118,6 +118,39 @@ build() {
   cmake --build "$root/build/$1" -j "$jobs" "${targets[@]}" >&2
 }
 
+# How programs of this machine's processor are built and read; choose_architecture sets another's. The
+# libraries of another lie in sysroot, the command loaded prints what the loader finds for a program.
+arch=$(uname -m)
+preset=release
+sysroot=
+emulator=()
+loaded=(ldd)
+strip='strip'
+
+# choose_architecture ARCH: the processor that is built for, this machine's or Arm's 64 bits.
+choose_architecture() {
+  [[ $1 =~ ^(x86_64|aarch64)$ ]] || fail 2 "--arch is '$1'; allowed: x86_64, aarch64"
+  [ "$1" != "$arch" ] || return 0
+  [ "$1" = aarch64 ] || fail 2 "--arch is '$1', for which there is no cross compiler here; allowed: $arch"
+  arch=$1
+  preset=arm64
+  sysroot=$(realpath -m "$root/build/arm64-root")
+  emulator=(qemu-aarch64-static -L "$sysroot")
+  loaded=("${emulator[@]}" -E LD_TRACE_LOADED_OBJECTS=1 "$sysroot/lib/ld-linux-aarch64.so.1")
+  strip=aarch64-linux-gnu-strip
+  build_packages+=("${arm64_packages[@]}")
+}
+
+# libraries_of FILE...: prints "name path" for each library that the files load, directly or through
+# other libraries; the path is "-" where there is none.
+libraries_of() {
+  local file
+  for file in "$@"; do
+    LC_ALL=C "${loaded[@]}" "$file" 2>/dev/null || true
+  done | awk -v root="$sysroot" '$2 == "=>" && $1 !~ "/" {
+    print $1, ($3 == "not" ? "-" : index($3, root "/") == 1 ? $3 : root $3) }' | sort -u
+}
+
 # Whether a launcher of several ranks has started this script. (A script of a Slurm job is one process,
 # whatever the job's SLURM_NTASKS.)
 started_as_rank() {
@@ -179,10 +212,12 @@ copy_licences() {
   local folder=$1 package
   shift
   mkdir -p "$folder"
+  set -- "${@#"$sysroot"}"
   while read -r package; do
-    [ ! -e "/usr/share/doc/$package/copyright" ] ||
-      cp -L "/usr/share/doc/$package/copyright" "$folder/$package"
-  done < <({ dpkg-query -S "$@" "${@/#\/usr/}" 2>/dev/null || true; } | sed 's/:.*//' | sort -u)
+    [ ! -e "$sysroot/usr/share/doc/$package/copyright" ] ||
+      cp -L "$sysroot/usr/share/doc/$package/copyright" "$folder/$package"
+  done < <({ dpkg-query --admindir="$sysroot/var/lib/dpkg" -S "$@" "${@/#\/usr/}" 2>/dev/null || true; } |
+    sed 's/:.*//' | sort -u)
 }
 
 # make_environment PYTHON FOLDER PACKAGES: a virtual environment with these packages of Python's index.

@@ -24,7 +24,7 @@ HPL_MXP = ROOT / "run/hpl-mxp.sh"
 SLURM = ROOT / "run/slurm"
 BUNDLE_LAUNCHER = ROOT / "run/bundle-launcher.sh"
 TOOLS = ["bash", "dirname", "env", "grep", "mkdir", "readlink", "sed", "sleep", "sort", "tail", "tee",
-         "true"]
+         "true", "uname"]
 KEPT = ("CUDA_VISIBLE_DEVICES", "UCX_NET_DEVICES", "UCX_TLS", "BOUND")
 
 LUPINE = """#!/usr/bin/env bash
@@ -99,6 +99,7 @@ class Archive(Case):
         executable(self.root / "libexec/lupine", program)
         (self.root / "share/lupine").mkdir(parents=True)
         (self.root / "share/lupine/cuda-libraries").write_text("libcudart.so.13\n")
+        (self.root / "share/lupine/architecture").write_text(f"{os.uname().machine}\n")
         (self.root / "bin").mkdir()
         for name in ("lupine", "lupine-environment"):
             (self.root / "bin" / name).symlink_to("../libexec/launcher")
@@ -128,6 +129,11 @@ class Archive(Case):
         report = self.launch("lupine-environment").stdout
         self.assertRegex(report, r"# libnccl\.so\.2: (not found|/)")
         self.launch("lupine")
+
+    def test_another_processor_is_refused(self):
+        (self.root / "share/lupine/architecture").write_text("riscv64")
+        done = self.start([self.root / "bin/lupine"], {})
+        self.assertRegex(f"{done.returncode} {done.stderr}", "^3 lupine: this archive is for .*\n$")
 
     def test_ranks_read_no_memory_of_others_unless_told(self):
         name = "OMPI_MCA_btl_vader_single_copy_mechanism"
