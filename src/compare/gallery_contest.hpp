@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// `lupine compare` with a matrix of the gallery, and `lupine compare --accuracy`: lupine::solve
-/// and LAPACK solve a system as users have them, in turns.
+/// and LAPACK solve a user system, in turns.
 #pragma once
 
 #include <lupine/options.hpp>

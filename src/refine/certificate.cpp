@@ -26,7 +26,7 @@ constexpr std::int64_t strip_width = 512;
 constexpr double allowed_rounding = 0.25;
 // By which the norms of rows are known to a tenth.
 constexpr std::int64_t sampled_vectors = 64;
-// A foretold ||I - R A|| above this will not turn out to be below 1.
+// A predicted ||I - R A|| above this will not turn out to be below 1.
 constexpr double hopeless_norm = 2;
 // FP32 holds sums of products of matrices up to this size.
 constexpr double fp32_range = 0x1p60;
@@ -283,8 +283,8 @@ Vector Certificate::row_norms(System& a, Transpose op, const Vector& d) {
 }
 
 // About |E| d, with the roundings of its computation. @param w |R| |A| d
-Vector Certificate::foretold(System& a, Transpose op, const Vector& d, std::span<const double> w,
-                             double rounding) {
+Vector Certificate::predicted(System& a, Transpose op, const Vector& d, std::span<const double> w,
+                              double rounding) {
   Vector sums = row_norms(a, op, d);
   for (std::size_t i = 0; i < sums.size(); ++i)
     sums[i] = std::sqrt(static_cast<double>(a.n())) * sums[i] + rounding * (d[i] + w[i]);
@@ -307,14 +307,14 @@ const Contraction& Certificate::contraction(System& a, Transpose op) {
                            allowed_rounding;  // in one process
   const Precision precision = in_fp32 ? Precision::fp32 : Precision::fp64;
   const double rounding = gamma_of(n + 3, unit_roundoff(precision));
-  // The second weights: |E| d for the first ones, as foretold.
-  d = foretold(a, op, d, w[0], rounding);
+  // The second weights: |E| d for the first ones, as predicted.
+  d = predicted(a, op, d, w[0], rounding);
   set_weights(a, d);
   std::ranges::copy(times_magnitudes(a, MultiVector(d))[0], v[0].begin());
   w = times_magnitudes(inverse(op), v);
   found.rounding = rounded_up(rounding * (1 + largest_ratio(a, w[0], d)), 3);
-  found.foretold = largest_ratio(a, foretold(a, op, d, w[0], rounding), d);
-  if (!(found.rounding < 1 && found.foretold < hopeless_norm)) return found;
+  found.predicted = largest_ratio(a, predicted(a, op, d, w[0], rounding), d);
+  if (!(found.rounding < 1 && found.predicted < hopeless_norm)) return found;
   found.weights = d;
   found.products = precision;
   found.rows = whole_ ? product_sums(a, op, precision, d) : system_sums(a, op, d);

@@ -30,7 +30,7 @@ struct ScaledEntries {
 /// What a Certificate has shown of E = I - R A; with the transpose, of I - R^T A^T.
 struct Contraction {
   double rounding = 0;    ///< at least the part of ||E|| that is a bound of roundings
-  double foretold = 0;    ///< about ||E||, before it was computed
+  double predicted = 0;   ///< about ||E||, before it was computed
   double norm = unknown;  ///< at least ||E||; NaN: not computed, since it would not be below 1
   Precision products = Precision::automatic;  ///< in which E was computed
   Vector weights{};                           ///< d
@@ -88,8 +88,8 @@ class Certificate {
   Vector product_sums(System& a, Transpose op, Precision precision, const Vector& d);
   Vector system_sums(System& a, Transpose op, const Vector& d);
   Vector row_norms(System& a, Transpose op, const Vector& d);
-  Vector foretold(System& a, Transpose op, const Vector& d, std::span<const double> w,
-                  double rounding);
+  Vector predicted(System& a, Transpose op, const Vector& d, std::span<const double> w,
+                   double rounding);
   MultiVector errors_of_few(System& a, Transpose op, const MultiVector& y, const MultiVector& low,
                             const MultiVector& b);
 

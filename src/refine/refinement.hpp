@@ -50,7 +50,7 @@ struct RefineOptions {
   /// small beside it. For systems that are System::is_extended().
   bool forward = false;
   /// Without `forward`: seconds that the same may take once the backward errors are small, as far
-  /// as the seconds of a correction and the rate of the corrections foretell; 0: it is not done.
+  /// as the seconds of a correction and the rate of the corrections predict; 0: it is not done.
   /// For up to Device::few_vectors that `ir` refines, in systems as above.
   double forward_worth = 0;
   /// With `forward` or forward_worth: the weights of the entries of x, along columns, in the norm

@@ -101,7 +101,7 @@ std::vector<Rounds> measure(const Machine& machine, std::span<const Precision> p
   return rates;
 }
 
-// Where rates on paper are from: " (by the machine file: assumed)", or a word for each precision.
+// Where simulated rates are from: " (by the machine file: assumed)", or a word for each precision.
 std::string words_of_paper(const std::vector<Rate>& rates) {
   const auto differs = [&](const Rate& rate) { return rate.word != rates.front().word; };
   std::string words = rates.front().word;

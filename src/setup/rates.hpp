@@ -21,7 +21,7 @@ namespace lupine {
 enum class RateOrigin {
   measured,    ///< in this process
   remembered,  ///< in an earlier process, by the profile
-  paper,       ///< measured on a machine on paper: what its file says
+  paper,       ///< of a simulated machine: what its file says
   assumed      ///< not measured, since the problem is too small for a measurement to pay
 };
 
@@ -31,7 +31,7 @@ struct Rate {
   double flops = 0;  ///< flop/s of all ranks together, each at the rate of the slowest
   RateOrigin origin = RateOrigin::assumed;
   std::string date{};  ///< of a remembered rate: UTC, "2026-11-22T10:00:00Z"
-  std::string word{};  ///< of a rate on paper: "measured" or the like, as its machine file says
+  std::string word{};  ///< of a simulated rate: "measured" or the like, as its machine file says
 };
 
 /// The rates of a machine, equal on every rank.

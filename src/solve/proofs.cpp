@@ -50,7 +50,7 @@ std::string why_no_proof(const Contraction& found) {
   if (found.is_shown()) return "";
   const std::string why =
       !(found.rounding < 1)    ? fmt::format("the roundings of R A may be {:.2g}", found.rounding)
-      : std::isnan(found.norm) ? fmt::format("it is about {:.2g}", found.foretold)
+      : std::isnan(found.norm) ? fmt::format("it is about {:.2g}", found.predicted)
                                : fmt::format("it may be {:.2g}", found.norm);
   return "||I - R A|| could not be shown to be below 1: " + why;
 }
