@@ -35,6 +35,7 @@ TiledUpdate::TiledUpdate(MatrixView<const Bfloat16> l, Bfloat16* memory)
 }
 
 Bfloat16* TiledUpdate::packed(std::int64_t i, std::int64_t k) const {
+  LUPINE_EXPECTS(i % tile_unit == 0 && k % tile_inner == 0);
   return packed_ + packed_elements(rows_, k) + packed_elements(i, std::min(tile_inner, inner_ - k));
 }
 

@@ -64,11 +64,10 @@ template <Side side>
 class RoundedParts {
  public:
   /// @param memory for the parts, which must stay
-  RoundedParts(MatrixView<const float> triangle, TileVector<Bfloat16>& memory) {
-    plan(triangle, 0);
-    memory_ = room(memory, size_);
+  RoundedParts(MatrixView<const float> triangle, TileVector<Bfloat16>& memory)
+      : memory_(room(memory, plan(triangle, 0, 0))) {
     RegionFailure failure;
-#pragma omp parallel for schedule(dynamic) if (worth_threads(size_))
+#pragma omp parallel for schedule(dynamic) if (worth_threads(triangle.rows * triangle.columns))
     for (std::size_t p = 0; p < parts_.size(); ++p) failure.keep([&] { fill(parts_[p]); });
     failure.rethrow();
   }
@@ -86,17 +85,19 @@ class RoundedParts {
     std::int64_t place = 0;  // of its first element in memory_
   };
 
-  void plan(MatrixView<const float> t, std::int64_t begin) {
-    if (t.columns <= triangle_order) return;
+  // Places the parts of t, whose first column is `begin` of the triangle, from `place` on.
+  // @return the place behind them
+  std::int64_t plan(MatrixView<const float> t, std::int64_t begin, std::int64_t place) {
+    if (t.columns <= triangle_order) return place;
     const std::int64_t h = first_columns(t.columns);
     const MatrixView<const float> values = between<side>(t);
     if (std::min(values.rows, values.columns) >= least_rounded) {
-      parts_.push_back({begin + h, values, size_});
-      size_ += side == Side::left ? packed_elements(values.rows, values.columns)
+      parts_.push_back({begin + h, values, place});
+      place += side == Side::left ? packed_elements(values.rows, values.columns)
                                   : values.rows * round_up(values.columns, tile_unit);
     }
-    plan(t.block(0, 0, h, h), begin);
-    plan(t.block(h, h, t.columns - h, t.columns - h), begin + h);
+    place = plan(t.block(0, 0, h, h), begin, place);
+    return plan(t.block(h, h, t.columns - h, t.columns - h), begin + h, place);
   }
 
   void fill(const Part& part) {
@@ -111,8 +112,7 @@ class RoundedParts {
   }
 
   std::vector<Part> parts_;
-  std::int64_t size_ = 0;
-  Bfloat16* memory_ = nullptr;
+  Bfloat16* memory_;
 };
 
 template <Side side, class T>
