@@ -120,7 +120,7 @@ build() {
 
 # How programs of this machine's processor are built and read; choose_architecture sets another's. The
 # libraries of another lie in sysroot, the command loaded prints what the loader finds for a program.
-arch=$(uname -m)
+arch=$HOSTTYPE
 preset=release
 sysroot=
 emulator=()

@@ -89,6 +89,7 @@ sized() {
 # run_job [OPTIONS OF LUPINE MXP]: runs the benchmark, writes report and JSON to files named by the job's
 # number, and prints what to submit.
 run_job() {
+  [[ $benchmark == mxp || $benchmark == bench ]] || fail "benchmark='$benchmark'; allowed: mxp, bench"
   check_job
   find_command
   choose_grid
@@ -98,7 +99,8 @@ run_job() {
   launch=(srun --mpi="$mpi" --nodes="$nodes" --ntasks="$ranks" --ntasks-per-node="$ranks_per_node"
     --cpus-per-task="$cpus_per_rank" --cpu-bind="$cpu_bind" --mem-bind="$mem_bind"
     --distribution=block:block --kill-on-bad-exit=1)
-  run=(mxp -P "$p" -Q "$q" --json "$base.json" --progress)
+  run=("$benchmark" -P "$p" -Q "$q" --json "$base.json" --progress)
+  [ "$benchmark" = mxp ] || run+=(--submission "$base-submission")
   add_gpus
   if [ -n "$n" ]; then
     run+=(-N "$n")
@@ -112,7 +114,9 @@ run_job() {
   local score # the best of the runs, as in the JSON
   score=$(sed -n 's/^ *GFLOPS = *\([^, ]*\),.*/\1/p' "$base.txt" | sort -g | tail -n 1)
   if [ $status -eq 0 ] && [ -n "$score" ]; then
-    say "PASSED. To submit: score $score GFLOP/s, report $base.txt, result $base.json"
+    local folder=
+    [ "$benchmark" = mxp ] || folder=", folder $base-submission (lupine verify checks it)"
+    say "PASSED. To submit: score $score GFLOP/s, report $base.txt, result $base.json$folder"
   else
     say "nothing to submit: lupine ended with status $status; its report so far: $base.txt"
   fi

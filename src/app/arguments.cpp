@@ -89,8 +89,7 @@ constexpr std::array benchmark_option_names{"--precision,--sloppy-type", "--hpl-
                                             "--pivot,--pivoting", "--nbmin", "--ndiv"};
 
 /// Options of `lupine compare` that have no use where levels of precision are compared.
-constexpr std::array solver_option_names{"--solvers,--contestants", "--hpl-nb",
-                                         "--pivot,--pivoting", "--rhs"};
+constexpr std::array solver_option_names{"--solvers", "--hpl-nb", "--pivot,--pivoting", "--rhs"};
 
 /// The precisions and the matrix of a comparison of levels; refuses what belongs to other solvers.
 void settle_levels(CompareOptions& compare, const Normalizer& normalizer) {
@@ -135,7 +134,7 @@ void settle_gallery(CompareOptions& compare, const Normalizer& normalizer) {
     if (normalizer.given(names))
       throw UsageError(fmt::format("{}: not allowed with {}; allowed with a benchmark's matrix: {}",
                                    names, matrix, allowed_names<MatrixKind>()));
-  if (!normalizer.given("--solvers,--contestants")) {
+  if (!normalizer.given("--solvers")) {
     compare.solvers = {SolverKind::solve, SolverKind::dgesv, SolverKind::dsgesv,
                        SolverKind::dgesvx};
     if (compare.accuracy) compare.solvers.push_back(SolverKind::dgesvxx);

@@ -251,7 +251,7 @@ Options contest_options(Arguments& a) {
   return {
       number("-N,--n", "Orders of the matrix, one after the other (default 8192)", a.orders),
       rhs_option("With a user's matrix: ", a.compare.rhs),
-      list("--solvers,--contestants",
+      list("--solvers",
            "Solvers to compare, with a user's matrix neither mxp nor hpl (default all that are "
            "allowed, dgesvx with a user's matrix, dgesvxx with --accuracy alone): " +
                solvers,

@@ -66,9 +66,8 @@ void check_outputs(const Communicator& world, const Arguments& arguments,
 void run_rounds(const Communicator& world, const Arguments& arguments, Contest& contest) {
   const bool progress = arguments.progress.value_or(error_is_terminal());
   for (int round = 1; round <= arguments.repeat; ++round)
-    contest.round([&](const Contestant& contestant) {
-      if (progress)
-        print_progress(turn_line(contestant, contest.comparison(), round, arguments.repeat));
+    contest.round([&](const ComparedSolver& entry) {
+      if (progress) print_progress(turn_line(entry, contest.comparison(), round, arguments.repeat));
     });
   on_rank_0(world, [&] { print(compare_tables(contest.comparison())); });
 }

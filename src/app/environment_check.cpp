@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "device/cuda/driver.hpp"
 #include "device/device.hpp"
 #include "host/blas_library.hpp"
 #include "host/processor.hpp"
@@ -56,6 +57,8 @@ RankEnvironment environment_here(std::string host, const char* const* variables)
   mine.values["the version of MPI"] = mpi_version();
   mine.values["BLAS"] = blas_description();
   mine.values["oneDNN"] = onednn_description();
+  if (const std::string driver = loaded_driver(); !driver.empty())
+    mine.values["NVIDIA's driver"] = driver;
   mine.values["the number of cores that it is bound to"] = fmt::to_string(bound_cores());
   return mine;
 }

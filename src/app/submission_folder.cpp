@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <system_error>
 
 #include "app/output.hpp"
@@ -28,6 +29,8 @@ using nlohmann::ordered_json;
 constexpr const char* document_name = "report.json";
 constexpr const char* report_name = "report.txt";
 constexpr const char* dat_name = "HPL.dat";
+constexpr const char* system_name = "system.json";
+constexpr const char* text_name = "SUBMISSION.md";
 
 [[noreturn]] void refuse_folder(const std::string& folder, const std::string& why) {
   throw UsageError(fmt::format("--submission: '{}' {}; allowed: a new or empty folder",
@@ -83,21 +86,43 @@ std::string wrong_dat(const std::string& text, const ordered_json& hpl) {
   }
 }
 
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != text.npos;
+}
+
+/// What SUBMISSION.md lacks of the text that the documents make, but for the fields that its owner
+/// has to fill in; empty if it is whole.
+std::string missing_line(const fs::path& folder, const ordered_json& document) {
+  const FileText text = read_file((folder / text_name).string());
+  if (!text.problem.empty()) return text.problem;
+  std::istringstream made(submission_text(document, read_document(folder / system_name)));
+  for (std::string line; std::getline(made, line);)
+    if (!holds(line, missing_field) && !holds(text.text, line + "\n"))
+      return fmt::format("no line '{}' in it", line);
+  return "";
+}
+
 std::vector<SubmissionCheck> check_folder(const fs::path& folder) {
   const ordered_json document = read_document(folder / document_name);
   std::vector<SubmissionCheck> all = check_document(document);
-  const FileText report = read_file((folder / report_name).string());
-  for (const char* which : {"mxp", "hpl"}) {
+  const auto has_score = [&](const char* which, const std::string& name) {
+    const FileText text = read_file((folder / name).string());
     const std::string line = score_in_report(document[which]);
-    const bool found = report.text.find(line) != report.text.npos;
-    all.push_back({fmt::format("{}: {} has the score of {}", which, report_name, document_name),
-                   found ? "" : fmt::format("no '{}' in it", line)});
-  }
+    all.push_back({fmt::format("{}: {} has the score of {}", which, name, document_name),
+                   !text.problem.empty()    ? text.problem
+                   : holds(text.text, line) ? ""
+                                            : fmt::format("no '{}' in it", line)});
+  };
+  for (const char* which : {"mxp", "hpl"}) has_score(which, report_name);
+  has_score("mxp", certificate("mxphpl", "rslts"));
+  has_score("hpl", certificate("hpl", "rslts"));
+  all.push_back({fmt::format("{} says what {} and {} say", text_name, document_name, system_name),
+                 missing_line(folder, document)});
   const FileText dat = read_file((folder / dat_name).string());
   all.push_back({"hpl: HPL.dat is that of the run",
                  dat.problem.empty() ? wrong_dat(dat.text, document["hpl"]) : dat.problem});
   for (const char* benchmark : {"mxphpl", "hpl"})
-    for (const char* kind : {"rslts", "input", "run", "tstamps"}) {
+    for (const char* kind : {"input", "run", "tstamps"}) {
       const std::string name = certificate(benchmark, kind);
       all.push_back({name + " is there", read_file((folder / name).string()).problem});
     }
@@ -122,13 +147,12 @@ void write_submission(const std::string& folder, const Submission& submission) {
   const fs::path path = folder;
   const std::string dat = text_of_dat(choices_of(submission.hpl.run.result.chosen));
   write_json((path / document_name).string(), submission.document);
-  write_json((path / "system.json").string(), submission.system);
+  write_json((path / system_name).string(), submission.system);
   write_whole((path / report_name).string(), submission.report);
   write_whole((path / dat_name).string(), dat);
   write_certificate(path, "mxphpl", submission.mxp, settings_text(submission.mxp.settings));
   write_certificate(path, "hpl", submission.hpl, dat);
-  write_whole((path / "SUBMISSION.md").string(),
-              submission_text(submission.document, submission.system));
+  write_whole((path / text_name).string(), submission_text(submission.document, submission.system));
 }
 
 int verify_submission(const std::string& folder) {

@@ -77,7 +77,7 @@ BenchmarkContest::BenchmarkContest(const Communicator& world, const CompareOptio
       }
     }
   }
-  require_contestant();
+  require_solver();
   add_registers();
   add_products();
   add_memory();
@@ -85,10 +85,10 @@ BenchmarkContest::BenchmarkContest(const Communicator& world, const CompareOptio
 
 void BenchmarkContest::enter(const Machine& machine, SolverKind solver,
                              const BenchmarkOptions& options) {
-  Contestant contestant;
-  contestant.solver = solver;
-  contestant.ranks = world_.size();
-  contestant.threads = setup_.options.run.threads;
+  ComparedSolver entry;
+  entry.solver = solver;
+  entry.ranks = world_.size();
+  entry.threads = setup_.options.run.threads;
   Setup setup = setup_;
   try {
     if (solver == SolverKind::solve) {
@@ -101,16 +101,16 @@ void BenchmarkContest::enter(const Machine& machine, SolverKind solver,
     }
   } catch (const UsageError& error) {
     // A solver that needs more memory than the first plan may not fit.
-    contestant.skipped = error.what();
+    entry.skipped = error.what();
   }
-  contestant.precision = solver == SolverKind::hpl ? Precision::fp64 : setup.options.precision;
-  contestant.nb = contestant.skipped.empty() ? setup.options.run.nb : 0;
-  contestant.ceiling = solver == SolverKind::hpl && setup_.machine.gpus.empty()
-                           ? "dgemm"
-                           : update_name(contestant.precision);
+  entry.precision = solver == SolverKind::hpl ? Precision::fp64 : setup.options.precision;
+  entry.nb = entry.skipped.empty() ? setup.options.run.nb : 0;
+  entry.ceiling = solver == SolverKind::hpl && setup_.machine.gpus.empty()
+                      ? "dgemm"
+                      : update_name(entry.precision);
   // All solvers solve the same system.
   setup.options.matrix = setup_.options.matrix;
-  comparison_.contestants.push_back(std::move(contestant));
+  comparison_.solvers.push_back(std::move(entry));
   setups_.push_back(std::move(setup));
 }
 
@@ -153,14 +153,14 @@ void BenchmarkContest::add_products() {
   const bool gpu = !setup_.machine.gpus.empty();
   std::int64_t hpl_width = setup_.lu.width;
   for (std::size_t i = 0; i < setups_.size(); ++i) {
-    const Contestant& one = comparison_.contestants[i];
+    const ComparedSolver& one = comparison_.solvers[i];
     if (one.solver == SolverKind::hpl && one.skipped.empty()) hpl_width = setups_[i].lu.width;
   }
   add_product("dgemm", gpu ? "dgesv, dgesvx" : "hpl, dgesv, dgesvx", Product::gemm, Precision::fp64,
               hpl_width, true);
   add_product("sgemm", "dsgesv", Product::gemm, Precision::fp32, setup_.lu.width, true);
   for (std::size_t i = 0; i < setups_.size(); ++i) {
-    const Contestant& one = comparison_.contestants[i];
+    const ComparedSolver& one = comparison_.solvers[i];
     if (lapack_driver(one.solver) || one.ceiling == "dgemm" || !one.skipped.empty()) continue;
     auto& ceilings = comparison_.ceilings;
     const auto known = std::find_if(ceilings.begin(), ceilings.end(),
@@ -189,10 +189,9 @@ Turn BenchmarkContest::lapack_turn(LapackDriver driver) {
   return lapack_run(driver, alone_, setup_.options, threads_, run_);
 }
 
-Turn BenchmarkContest::lupine_turn(std::size_t contestant) {
-  const Setup& setup = setups_[contestant];
-  if (comparison_.contestants[contestant].solver == SolverKind::solve)
-    return solve_run(world_, setup, run_);
+Turn BenchmarkContest::lupine_turn(std::size_t entry) {
+  const Setup& setup = setups_[entry];
+  if (comparison_.solvers[entry].solver == SolverKind::solve) return solve_run(world_, setup, run_);
   const BenchmarkResult result = BenchmarkRunner(world_.handle(), setup, run_.hooks()).run().result;
   return {result.seconds, result.refine_seconds, result.scaled_residual, failure(result)};
 }

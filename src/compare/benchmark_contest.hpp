@@ -32,7 +32,7 @@ class BenchmarkContest final : public Contest {
                    const Profile& profile);
 
  private:
-  Turn lupine_turn(std::size_t contestant) override;
+  Turn lupine_turn(std::size_t entry) override;
   Turn lapack_turn(LapackDriver driver) override;
   void measure_ceilings() override;
 

@@ -28,16 +28,15 @@ std::string_view solver_name(SolverKind solver, Field field) {
   }
 }
 
-std::string title(const Contestant& contestant) {
-  if (contestant.level)
-    return contestant.level == Level::fp64
+std::string title(const ComparedSolver& entry) {
+  if (entry.level)
+    return entry.level == Level::fp64
                ? std::string(traits(Level::fp64).name)
-               : fmt::format("{} {}", traits(*contestant.level).name, name(contestant.precision));
-  if (contestant.accuracy)
-    return fmt::format("{} {}", name(contestant.solver), option_text(*contestant.accuracy));
-  return contestant.solver == SolverKind::mxp
-             ? fmt::format("{} {}", name(contestant.solver), name(contestant.precision))
-             : std::string(solver_name(contestant.solver, contestant.field));
+               : fmt::format("{} {}", traits(*entry.level).name, name(entry.precision));
+  if (entry.accuracy) return fmt::format("{} {}", name(entry.solver), option_text(*entry.accuracy));
+  return entry.solver == SolverKind::mxp
+             ? fmt::format("{} {}", name(entry.solver), name(entry.precision))
+             : std::string(solver_name(entry.solver, entry.field));
 }
 
 Statistics statistics(std::vector<double> values) {
@@ -49,7 +48,7 @@ Statistics statistics(std::vector<double> values) {
   return {values.back(), median};
 }
 
-bool Contestant::passed() const {
+bool ComparedSolver::passed() const {
   if (!skipped.empty()) return true;
   return !turns.empty() &&
          std::all_of(turns.begin(), turns.end(), [](const Turn& turn) { return turn.passed(); });
@@ -57,7 +56,7 @@ bool Contestant::passed() const {
 
 bool Comparison::passed() const {
   const auto counts = [](const Turn& turn) { return turn.passed() || turn.level || turn.accuracy; };
-  return std::ranges::all_of(contestants, [&](const Contestant& one) {
+  return std::ranges::all_of(solvers, [&](const ComparedSolver& one) {
     return one.passed() || (!one.turns.empty() && std::ranges::all_of(one.turns, counts));
   });
 }
@@ -67,38 +66,37 @@ double Comparison::flops() const {
   return static_cast<double>(parts_of(field()) * parts_of(field())) * benchmark_flops(n, rhs);
 }
 
-std::vector<double> rates(const Contestant& contestant, const Comparison& all) {
+std::vector<double> rates(const ComparedSolver& entry, const Comparison& all) {
   std::vector<double> values;
-  if (!contestant.passed()) return values;
+  if (!entry.passed()) return values;
   const double flops = all.flops();
-  for (const Turn& turn : contestant.turns) values.push_back(flops / turn.seconds / 1e9);
+  for (const Turn& turn : entry.turns) values.push_back(flops / turn.seconds / 1e9);
   return values;
 }
 
-double median_seconds(const Contestant& contestant) {
+double median_seconds(const ComparedSolver& entry) {
   std::vector<double> all;
-  if (!contestant.passed()) return 0;
-  for (const Turn& turn : contestant.turns) all.push_back(turn.seconds);
+  if (!entry.passed()) return 0;
+  for (const Turn& turn : entry.turns) all.push_back(turn.seconds);
   return statistics(std::move(all)).median;
 }
 
-double ratio_to_dgesv(const Contestant& contestant, const Comparison& all) {
-  const double rate = statistics(rates(contestant, all)).best;
+double ratio_to_dgesv(const ComparedSolver& entry, const Comparison& all) {
+  const double rate = statistics(rates(entry, all)).best;
   double dgesv = 0;
-  for (const Contestant& other : all.contestants)
+  for (const ComparedSolver& other : all.solvers)
     if (other.solver == SolverKind::dgesv)
       dgesv = std::max(dgesv, statistics(rates(other, all)).best);
   return dgesv > 0 ? rate / dgesv : 0;
 }
 
-double share_of_ceiling(const Contestant& contestant, const Comparison& all) {
-  const auto ceiling =
-      std::find_if(all.ceilings.begin(), all.ceilings.end(),
-                   [&](const Ceiling& one) { return one.name == contestant.ceiling; });
+double share_of_ceiling(const ComparedSolver& entry, const Comparison& all) {
+  const auto ceiling = std::find_if(all.ceilings.begin(), all.ceilings.end(),
+                                    [&](const Ceiling& one) { return one.name == entry.ceiling; });
   if (ceiling == all.ceilings.end()) return 0;
   const double a_rank = statistics(ceiling->rates).best / ceiling->ranks;
-  const double rate = statistics(rates(contestant, all)).best;
-  return a_rank > 0 ? rate / (a_rank * contestant.ranks) : 0;
+  const double rate = statistics(rates(entry, all)).best;
+  return a_rank > 0 ? rate / (a_rank * entry.ranks) : 0;
 }
 
 double digits(double error) {
@@ -111,21 +109,21 @@ double known_error(const Turn& turn) {
   return turn.accuracy ? turn.accuracy->error : unknown;
 }
 
-const Turn& fastest_turn(const Contestant& contestant) {
-  LUPINE_EXPECTS(!contestant.turns.empty());
-  return *std::min_element(contestant.turns.begin(), contestant.turns.end(),
+const Turn& fastest_turn(const ComparedSolver& entry) {
+  LUPINE_EXPECTS(!entry.turns.empty());
+  return *std::min_element(entry.turns.begin(), entry.turns.end(),
                            [](const Turn& a, const Turn& b) { return a.seconds < b.seconds; });
 }
 
-double refinement_share(const Contestant& contestant) {
-  if (contestant.turns.empty()) return unknown;
-  const Turn& turn = fastest_turn(contestant);
+double refinement_share(const ComparedSolver& entry) {
+  if (entry.turns.empty()) return unknown;
+  const Turn& turn = fastest_turn(entry);
   return turn.refine_seconds / turn.seconds;
 }
 
-double check_share(const Contestant& contestant) {
-  if (contestant.turns.empty()) return unknown;
-  const Turn& turn = fastest_turn(contestant);
+double check_share(const ComparedSolver& entry) {
+  if (entry.turns.empty()) return unknown;
+  const Turn& turn = fastest_turn(entry);
   return turn.check_seconds / turn.seconds;
 }
 

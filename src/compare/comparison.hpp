@@ -116,7 +116,7 @@ struct Turn {
 };
 
 /// A solver with its setting, and its turns.
-struct Contestant {
+struct ComparedSolver {
   Field field = Field::real;  ///< whose numbers the system has
   SolverKind solver = SolverKind::mxp;
   std::optional<Level> level{};           ///< of lupine::solve's factors; nothing: as it chooses
@@ -137,7 +137,7 @@ struct Contestant {
 
 /// A solver's name in reports: "mxp bf16", "solve forward", "dgesv"; of a complex system
 /// "zgesv".
-std::string title(const Contestant& contestant);
+std::string title(const ComparedSolver& entry);
 /// The name of a solver; of a complex system that of LAPACK's complex driver.
 std::string_view solver_name(SolverKind solver, Field field);
 
@@ -157,7 +157,7 @@ struct Ceiling {
 struct Comparison {
   std::int64_t n = 0;
   std::int64_t rhs = 1;  ///< right-hand sides
-  std::vector<Contestant> contestants;
+  std::vector<ComparedSolver> solvers;
   std::vector<Ceiling> ceilings;         ///< with a benchmark's matrix
   std::optional<GalleryKind> gallery{};  ///< nothing: a benchmark's matrix
   bool by_accuracy = false;              ///< whether x is known, and its errors are compared
@@ -167,7 +167,7 @@ struct Comparison {
   /// Operations of a solution.
   double flops() const;
   /// Whether this is a comparison of levels.
-  bool by_level() const { return !contestants.empty() && contestants.front().level.has_value(); }
+  bool by_level() const { return !solvers.empty() && solvers.front().level.has_value(); }
   /// Whether x is known; then not to be solved is a result too.
   bool x_is_known() const { return by_accuracy || by_level(); }
   /// Whether every solver passed. Ceilings that failed, and systems with a known x that a level
@@ -177,26 +177,26 @@ struct Comparison {
 
 /// GFLOP/s of each turn by benchmark_flops(n, rhs); empty for a solver that failed in any turn.
 /// @param all the comparison that it belongs to
-std::vector<double> rates(const Contestant& contestant, const Comparison& all);
+std::vector<double> rates(const ComparedSolver& entry, const Comparison& all);
 
 /// Median of the turns' seconds; 0 for a solver that failed in any turn, or has no turns.
-double median_seconds(const Contestant& contestant);
+double median_seconds(const ComparedSolver& entry);
 
 /// The solver's best rate divided by the best rate of LAPACK's dgesv; 0 if either is missing.
-double ratio_to_dgesv(const Contestant& contestant, const Comparison& all);
+double ratio_to_dgesv(const ComparedSolver& entry, const Comparison& all);
 /// The solver's best rate a rank divided by the best rate a rank of its ceiling; 0 if either is
 /// missing.
-double share_of_ceiling(const Contestant& contestant, const Comparison& all);
+double share_of_ceiling(const ComparedSolver& entry, const Comparison& all);
 /// The refinement's part of the fastest turn's time; NaN where it is not known.
-double refinement_share(const Contestant& contestant);
+double refinement_share(const ComparedSolver& entry);
 /// The checks' part of the fastest turn's time; NaN where it is not known.
-double check_share(const Contestant& contestant);
+double check_share(const ComparedSolver& entry);
 /// Correct decimal digits of an x with this error, from 0 to 16.
 double digits(double error);
 /// The error of a turn's x where x is known; else NaN.
 double known_error(const Turn& turn);
 /// The turn that took the least time. @pre there is a turn
-const Turn& fastest_turn(const Contestant& contestant);
+const Turn& fastest_turn(const ComparedSolver& entry);
 
 /// The rate of products of one shape, and the part of a run's operations that has this shape.
 struct ShapeRate {

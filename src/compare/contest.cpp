@@ -21,22 +21,22 @@ bool Contest::passed() const {
 
 void Contest::round(const TurnDone& done) {
   prepare();
-  for (std::size_t i = 0; i < comparison_.contestants.size(); ++i) {
-    Contestant& contestant = comparison_.contestants[i];
-    if (!contestant.skipped.empty()) continue;
-    contestant.turns.push_back(turn(i));
-    contestant.turns.back().sensors = sensors_.take(world_);
-    on_rank_0(world_, [&] { done(contestant); });
+  for (std::size_t i = 0; i < comparison_.solvers.size(); ++i) {
+    ComparedSolver& entry = comparison_.solvers[i];
+    if (!entry.skipped.empty()) continue;
+    entry.turns.push_back(turn(i));
+    entry.turns.back().sensors = sensors_.take(world_);
+    on_rank_0(world_, [&] { done(entry); });
   }
   measure_ceilings();
 }
 
 // An error that all ranks know of, such as a lack of memory, ends one turn: the comparison goes on.
-Turn Contest::turn(std::size_t contestant) {
-  const auto driver = lapack_driver(comparison_.contestants[contestant].solver);
+Turn Contest::turn(std::size_t entry) {
+  const auto driver = lapack_driver(comparison_.solvers[entry].solver);
   if (!driver) {
     try {
-      return lupine_turn(contestant);
+      return lupine_turn(entry);
     } catch (const AgreedFault& fault) {
       return {.failure = fault.what()};
     } catch (const UsageError& error) {
@@ -61,12 +61,12 @@ Turn Contest::lapack_turn(LapackDriver) {
 }
 
 void Contest::enter_lapack(SolverKind solver) {
-  comparison_.contestants.push_back(lapack_contestant(
-      world_, solver, comparison_.n, comparison_.rhs, threads_, comparison_.field()));
+  comparison_.solvers.push_back(
+      lapack_entry(world_, solver, comparison_.n, comparison_.rhs, threads_, comparison_.field()));
 }
 
-void Contest::require_contestant() const {
-  const auto& all = comparison_.contestants;
+void Contest::require_solver() const {
+  const auto& all = comparison_.solvers;
   if (std::none_of(all.begin(), all.end(), [](const auto& one) { return one.skipped.empty(); }))
     throw UsageError(fmt::format("-N {}: no solver can run; {}: {}", comparison_.n,
                                  name(all.front().solver), all.front().skipped));

@@ -54,7 +54,7 @@ class Contest {
   /// every rank.
   bool passed() const;
 
-  using TurnDone = std::function<void(const Contestant&)>;
+  using TurnDone = std::function<void(const ComparedSolver&)>;
   /// Runs every solver once, then measures each ceiling once.
   /// @param done called on rank 0 after each turn
   void round(const TurnDone& done);
@@ -66,7 +66,7 @@ class Contest {
         run_(clock_, world.run().stalls(), {.meter = &sensors_}) {}
   void enter_lapack(SolverKind solver);
   /// @throws UsageError where no solver can run
-  void require_contestant() const;
+  void require_solver() const;
 
   const Communicator& world_;
   SteadyClock clock_;
@@ -78,11 +78,11 @@ class Contest {
 
  private:
   virtual void prepare() {}  ///< before the turns of a round
-  virtual Turn lupine_turn(std::size_t contestant) = 0;
+  virtual Turn lupine_turn(std::size_t entry) = 0;
   /// On rank 0. A contest that enters one of LAPACK's drivers has such turns.
   virtual Turn lapack_turn(LapackDriver driver);
   virtual void measure_ceilings() {}
-  Turn turn(std::size_t contestant);
+  Turn turn(std::size_t entry);
 };
 
 }  // namespace lupine

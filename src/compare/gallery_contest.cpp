@@ -88,17 +88,17 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
       else
         enter_solve(machine);
   }
-  require_contestant();
+  require_solver();
 }
 
 void GalleryContest::enter_solve(const Machine& machine, std::optional<Accuracy> accuracy) {
-  Contestant contestant;
-  contestant.solver = SolverKind::solve;
-  contestant.accuracy = accuracy;
-  contestant.field = field();
-  contestant.precision = Precision::automatic;
-  contestant.ranks = world_.size();
-  contestant.threads = machine.facts().run.threads;
+  ComparedSolver entry;
+  entry.solver = SolverKind::solve;
+  entry.accuracy = accuracy;
+  entry.field = field();
+  entry.precision = Precision::automatic;
+  entry.ranks = world_.size();
+  entry.threads = machine.facts().run.threads;
   BenchmarkOptions first = options_;
   first.precision = Precision::automatic;
   first.pivoting = Pivoting::partial;
@@ -109,15 +109,14 @@ void GalleryContest::enter_solve(const Machine& machine, std::optional<Accuracy>
     request.kept = world_.size() == 1 ? Kept::in_place : Kept::copy;
     request.field = field();
     setup_ = {first, plan(machine, request)};
-    contestant.nb = setup_.run.nb;
-    contestant.precision = setup_.lu.precision;
-    on_rank_0(world_,
-              [&] { contestant.skipped = solve_obstacle(setup_, comparison_.rhs, node_ranks); });
-    contestant.skipped = text_of_rank_0(world_, std::move(contestant.skipped));
+    entry.nb = setup_.run.nb;
+    entry.precision = setup_.lu.precision;
+    on_rank_0(world_, [&] { entry.skipped = solve_obstacle(setup_, comparison_.rhs, node_ranks); });
+    entry.skipped = text_of_rank_0(world_, std::move(entry.skipped));
   } catch (const UsageError& error) {
-    contestant.skipped = error.what();
+    entry.skipped = error.what();
   }
-  comparison_.contestants.push_back(std::move(contestant));
+  comparison_.solvers.push_back(std::move(entry));
 }
 
 // Makes the system, and keeps A unless that would leave too little memory to a solver of
@@ -125,7 +124,7 @@ void GalleryContest::enter_solve(const Machine& machine, std::optional<Accuracy>
 void GalleryContest::prepare() {
   const std::int64_t n = comparison_.n;
   double most = 0;
-  for (const Contestant& one : comparison_.contestants)
+  for (const ComparedSolver& one : comparison_.solvers)
     if (const auto driver = lapack_driver(one.solver); driver && one.skipped.empty())
       most = std::max(most, lapack_bytes(*driver, n, comparison_.rhs, field()));
   on_rank_0(world_, [&] {
@@ -180,7 +179,7 @@ Turn GalleryContest::lapack_turn(LapackDriver driver) {
 }
 
 // Also where A is not kept it is computed before the clock starts.
-Turn GalleryContest::lupine_turn(std::size_t contestant) {
+Turn GalleryContest::lupine_turn(std::size_t entry) {
   const std::int64_t n = comparison_.n;
   Buffer memory;
   on_rank_0(world_, [&] {
@@ -189,7 +188,7 @@ Turn GalleryContest::lupine_turn(std::size_t contestant) {
     fill({memory.as<double>(), rows(), n, rows()});
   });
   const Buffer& a = kept_.data() != nullptr ? kept_ : memory;
-  Contestant& one = comparison_.contestants[contestant];
+  ComparedSolver& one = comparison_.solvers[entry];
   Turn turn = timed_solve(a.as<double>(), one.accuracy.value_or(Accuracy::automatic));
   if (!turn.steps.empty()) one.precision = turn.steps.back().precision;
   return turn;

@@ -44,7 +44,7 @@ class GalleryContest final : public Contest {
   void enter_solve(const Machine& machine, std::optional<Accuracy> accuracy = {});
   /// Computes A at the first round, and keeps it for the later ones where memory allows.
   void prepare() override;
-  Turn lupine_turn(std::size_t contestant) override;
+  Turn lupine_turn(std::size_t entry) override;
   Turn lapack_turn(LapackDriver driver) override;
   void fill(MatrixView<double> a) const;
   std::vector<double> right_hand_sides() const;

@@ -85,21 +85,20 @@ std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rh
                      gibibytes(free));
 }
 
-Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::int64_t n,
-                             std::int64_t rhs, int threads, Field field) {
+ComparedSolver lapack_entry(const Communicator& world, SolverKind solver, std::int64_t n,
+                            std::int64_t rhs, int threads, Field field) {
   LUPINE_EXPECTS(lapack_driver(solver).has_value());
   const LapackDriver driver = *lapack_driver(solver);
   const bool mixed = driver == LapackDriver::dsgesv;
-  Contestant contestant;
-  contestant.solver = solver;
-  contestant.field = field;
-  contestant.precision = mixed ? Precision::fp32 : Precision::fp64;
-  contestant.threads = threads;
-  contestant.ceiling = mixed ? "sgemm" : "dgemm";
-  on_rank_0(world,
-            [&] { contestant.skipped = lapack_obstacle(driver, n, rhs, free_bytes(), field); });
-  contestant.skipped = text_of_rank_0(world, std::move(contestant.skipped));
-  return contestant;
+  ComparedSolver entry;
+  entry.solver = solver;
+  entry.field = field;
+  entry.precision = mixed ? Precision::fp32 : Precision::fp64;
+  entry.threads = threads;
+  entry.ceiling = mixed ? "sgemm" : "dgemm";
+  on_rank_0(world, [&] { entry.skipped = lapack_obstacle(driver, n, rhs, free_bytes(), field); });
+  entry.skipped = text_of_rank_0(world, std::move(entry.skipped));
+  return entry;
 }
 
 double relative_error(std::span<const double> x, std::span<const double> solution) {

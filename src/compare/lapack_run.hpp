@@ -34,8 +34,8 @@ std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rh
 
 /// LAPACK's solver, which takes part: rank 0 alone with `threads` threads, or skipped where rank 0
 /// has not enough memory. Collective. @pre lapack_driver(solver) has a value
-Contestant lapack_contestant(const Communicator& world, SolverKind solver, std::int64_t n,
-                             std::int64_t rhs, int threads, Field field = Field::real);
+ComparedSolver lapack_entry(const Communicator& world, SolverKind solver, std::int64_t n,
+                            std::int64_t rhs, int threads, Field field = Field::real);
 
 /// A system A x = b that LAPACK solves, with one or several columns of b.
 struct LapackSystem {

@@ -53,16 +53,16 @@ LevelContest::LevelContest(const Communicator& world, const CompareOptions& who,
   for (const Precision precision : who.precisions)
     if (bytes_of(precision) == 2)
       for (const Level level : {Level::o1, Level::o2, Level::o3}) enter(level, precision, profile);
-  require_contestant();
+  require_solver();
 }
 
 void LevelContest::enter(Level level, Precision precision, const Profile& profile) {
-  Contestant contestant;
-  contestant.solver = SolverKind::solve;
-  contestant.level = level;
-  contestant.precision = precision;
-  contestant.ranks = world_.size();
-  contestant.threads = machine_.facts().run.threads;
+  ComparedSolver entry;
+  entry.solver = SolverKind::solve;
+  entry.level = level;
+  entry.precision = precision;
+  entry.ranks = world_.size();
+  entry.threads = machine_.facts().run.threads;
   BenchmarkOptions own = options_;
   own.precision = precision;
   LuRequest request = request_of(own);
@@ -72,15 +72,15 @@ void LevelContest::enter(Level level, Precision precision, const Profile& profil
   try {
     setups_.push_back(plan(machine_, request));
     LuPlan alone = setups_.back().lu;
-    contestant.nb = alone.nb;
+    entry.nb = alone.nb;
     alone.held = 0;
-    contestant.lu_bytes = rank_bytes(alone);
+    entry.lu_bytes = rank_bytes(alone);
   } catch (const UsageError& error) {
-    contestant.skipped = error.what();
+    entry.skipped = error.what();
     setups_.emplace_back();
   }
-  if (setup_.machine.hosts.empty() && contestant.skipped.empty()) setup_ = {own, setups_.back()};
-  comparison_.contestants.push_back(std::move(contestant));
+  if (setup_.machine.hosts.empty() && entry.skipped.empty()) setup_ = {own, setups_.back()};
+  comparison_.solvers.push_back(std::move(entry));
 }
 
 void LevelContest::load(std::int64_t nb) {
@@ -114,9 +114,9 @@ double LevelContest::error_of(const Scales& scales, const Vector& y) const {
 }
 
 // What is only measured, the first solve and the counts, comes after the clock has stopped.
-Turn LevelContest::lupine_turn(std::size_t contestant) {
-  const LevelTraits& level = traits(*comparison_.contestants[contestant].level);
-  const LuPlan& lu = setups_[contestant].lu;
+Turn LevelContest::lupine_turn(std::size_t entry) {
+  const LevelTraits& level = traits(*comparison_.solvers[entry].level);
+  const LuPlan& lu = setups_[entry].lu;
   const ThreadScope threads(machine_.threads());
   const Communicator& all = machine_.all();
   const RunContext& run = machine_.run();

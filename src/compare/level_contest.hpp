@@ -35,7 +35,7 @@ class LevelContest final : public Contest {
 
  private:
   void enter(Level level, Precision precision, const Profile& profile);
-  Turn lupine_turn(std::size_t contestant) override;
+  Turn lupine_turn(std::size_t entry) override;
   /// Makes A, x and b in blocks of this size, unless they are there.
   void load(std::int64_t nb);
   /// y of (R A C) y = R b, refined.

@@ -53,7 +53,7 @@ ordered_json turn_of(const Turn& turn, const Comparison& all) {
           {"monitor", turn.sensors ? json_of_monitors(turn.sensors->monitors) : ordered_json()}};
 }
 
-ordered_json contestant_of(const Contestant& one, const Comparison& all) {
+ordered_json solver_json(const ComparedSolver& one, const Comparison& all) {
   const double ratio = ratio_to_dgesv(one, all);
   const double share = share_of_ceiling(one, all);
   const bool measured = one.skipped.empty() && one.passed();
@@ -98,10 +98,10 @@ ordered_json order_of(const Comparison& comparison) {
   ordered_json result = {{"n", comparison.n},
                          {"right_hand_sides", comparison.rhs},
                          {"passed", comparison.passed()},
-                         {"contestants", ordered_json::array()},
+                         {"solvers", ordered_json::array()},
                          {"ceilings", ordered_json::array()}};
-  for (const Contestant& one : comparison.contestants)
-    result["contestants"].push_back(contestant_of(one, comparison));
+  for (const ComparedSolver& one : comparison.solvers)
+    result["solvers"].push_back(solver_json(one, comparison));
   for (const Ceiling& one : comparison.ceilings) result["ceilings"].push_back(ceiling_of(one));
   return result;
 }

@@ -13,7 +13,7 @@
 
 namespace lupine {
 
-/// A document of schema "lupine/1" with benchmark "compare"; "orders" has the "contestants" and
+/// A document of schema "lupine/1" with benchmark "compare"; "orders" has the "solvers" and
 /// ceilings for every n. Unknown numbers are null. With a matrix of the gallery there are no
 /// ceilings.
 /// @pre all is not empty

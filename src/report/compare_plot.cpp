@@ -55,7 +55,7 @@ Line& named(std::vector<Line>& all, std::string Line::*name, const std::string& 
 std::vector<Curve> curves(const std::vector<Comparison>& all) {
   std::vector<Curve> curves;
   for (const Comparison& comparison : all)
-    for (const Contestant& one : comparison.contestants) {
+    for (const ComparedSolver& one : comparison.solvers) {
       const double rate = statistics(rates(one, comparison)).best;
       if (!(rate > 0)) continue;
       Curve& curve = named(curves, &Curve::title, title(one));
@@ -125,8 +125,8 @@ std::string axes(const std::vector<Comparison>& all) {
 
 }  // namespace
 
-std::string_view plot_colour(std::size_t contestant) {
-  return colours[contestant % colours.size()];
+std::string_view plot_colour(std::size_t entry) {
+  return colours[entry % colours.size()];
 }
 
 std::string plot_script(const std::vector<Comparison>& all, const std::string& heading) {
@@ -166,7 +166,7 @@ std::string digits_plot_script(const std::vector<Comparison>& all, const std::st
   std::vector<std::string> titles;
   std::map<std::string, std::string> points;
   for (const Comparison& comparison : all)
-    for (const Contestant& one : comparison.contestants) {
+    for (const ComparedSolver& one : comparison.solvers) {
       if (std::ranges::find(titles, title(one)) == titles.end()) titles.push_back(title(one));
       if (!one.skipped.empty() || !one.passed()) continue;
       const Turn& turn = fastest_turn(one);

@@ -30,6 +30,6 @@ std::string plot_script(const std::vector<Comparison>& all, const std::string& h
 std::string digits_plot_script(const std::vector<Comparison>& all, const std::string& heading);
 
 /// The colour of the solver with this number, as "#0072b2"; from the ninth on they recur.
-std::string_view plot_colour(std::size_t contestant);
+std::string_view plot_colour(std::size_t entry);
 
 }  // namespace lupine

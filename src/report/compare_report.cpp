@@ -34,30 +34,29 @@ std::string team(int ranks, int threads) {
   return fmt::format("{} x {}", ranks, threads);
 }
 
-std::string contestant_row(std::string_view name, std::string_view precision, const std::string& nb,
-                           const std::string& who, const std::string& best,
-                           const std::string& median, const std::string& seconds,
-                           const std::string& ratio, const std::string& share,
-                           const std::string& ceiling, const std::string& refinement,
-                           const std::string& residual) {
+std::string solver_row(std::string_view name, std::string_view precision, const std::string& nb,
+                       const std::string& who, const std::string& best, const std::string& median,
+                       const std::string& seconds, const std::string& ratio,
+                       const std::string& share, const std::string& ceiling,
+                       const std::string& refinement, const std::string& residual) {
   return fmt::format("{:<7} {:<6} {:>5} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:<12} {:>7}  {}\n",
                      name, precision, nb, who, best, median, seconds, ratio, share, ceiling,
                      refinement, residual);
 }
 
-std::string verdict(const Contestant& contestant) {
-  if (!contestant.skipped.empty()) return "skipped";
-  if (!contestant.passed()) return "FAILED";
-  return fmt::format("{:.2e} PASSED", fastest_turn(contestant).scaled_residual);
+std::string verdict(const ComparedSolver& entry) {
+  if (!entry.skipped.empty()) return "skipped";
+  if (!entry.passed()) return "FAILED";
+  return fmt::format("{:.2e} PASSED", fastest_turn(entry).scaled_residual);
 }
 
-std::string row(const Contestant& one, const Comparison& all) {
+std::string row(const ComparedSolver& one, const Comparison& all) {
   const Statistics rate = statistics(rates(one, all));
   const bool measured = rate.best > 0;
   const double ratio = ratio_to_dgesv(one, all);
   const double share = share_of_ceiling(one, all);
   const double refinement = refinement_share(one);
-  return contestant_row(
+  return solver_row(
       name(one.solver), name(one.precision), cell(one.nb > 0, fmt::to_string(one.nb)),
       team(one.ranks, one.threads), cell(measured, fmt::format("{:.2f}", rate.best)),
       cell(measured, fmt::format("{:.2f}", rate.median)),
@@ -77,7 +76,7 @@ std::string gallery_row(std::string_view name, std::string_view precision, const
 }
 
 /// A row of a comparison with a matrix of the gallery, where times count.
-std::string timed_row(const Contestant& one, const Comparison& all) {
+std::string timed_row(const ComparedSolver& one, const Comparison& all) {
   const bool measured = one.passed() && one.skipped.empty();
   const double ratio = ratio_to_dgesv(one, all);
   const auto share = [&](double value) {
@@ -95,7 +94,7 @@ constexpr const char* accuracy_row_format =
     "{:<14} {:<6} {:>8} {:>10} {:>10} {:>7} {:>8} {:>8} {:>6} {:>9}\n";
 
 /// A row of a comparison of accuracies.
-std::string accuracy_row(const Contestant& one, const Comparison& all) {
+std::string accuracy_row(const ComparedSolver& one, const Comparison& all) {
   const bool measured = one.passed() && one.skipped.empty();
   const Turn turn = one.turns.empty() ? Turn{} : fastest_turn(one);
   const AccuracyResult result = turn.accuracy.value_or(AccuracyResult{});
@@ -114,7 +113,7 @@ std::string accuracy_row(const Contestant& one, const Comparison& all) {
 }
 
 /// Where a solver's bound does not hold.
-std::string broken_bound(const Contestant& one) {
+std::string broken_bound(const ComparedSolver& one) {
   if (one.turns.empty() || !fastest_turn(one).accuracy) return "";
   const AccuracyResult& result = *fastest_turn(one).accuracy;
   if (!(result.error > result.bound)) return "";
@@ -123,7 +122,7 @@ std::string broken_bound(const Contestant& one) {
 }
 
 /// Which step solved in the fastest turn, and which failed before; and the turn's note.
-std::string explanation(const Contestant& one) {
+std::string explanation(const ComparedSolver& one) {
   if (!one.skipped.empty() || one.turns.empty()) return "";
   const Turn& turn = fastest_turn(one);
   std::string text;
@@ -140,7 +139,7 @@ std::string explanation(const Contestant& one) {
 }
 
 /// Why a solver was skipped, or a line for each round in which it failed.
-std::string reasons(const Contestant& one) {
+std::string reasons(const ComparedSolver& one) {
   if (!one.skipped.empty()) return fmt::format("- {} is skipped: {}\n", title(one), one.skipped);
   std::string text;
   for (std::size_t i = 0; i < one.turns.size(); ++i)
@@ -177,7 +176,7 @@ std::string row(const Ceiling& one) {
 std::string energy_lines(const Comparison& all) {
   std::string known;
   std::string unknown_energy;
-  for (const Contestant& one : all.contestants) {
+  for (const ComparedSolver& one : all.solvers) {
     if (one.turns.empty() || !fastest_turn(one).sensors) continue;
     const EnergyReport& energy = fastest_turn(one).sensors->energy;
     const std::string words = energy_text(energy, all.flops());
@@ -218,7 +217,7 @@ constexpr std::string_view accuracy_legend =
     "- best, median: seconds over the rounds, with A and b in the memory of rank 0; of solve, the\n"
     "  whole call with all its checks; LAPACK's copies of A and b are made before; /dgesv: "
     "dgesv's\n"
-    "  best time over the contestant's; type: of solve, the step that solved\n"
+    "  best time over the solver's; type: of solve, the step that solved\n"
     "- error: max |x - x*| / max |x*|, x* being the known x; digits: -log10 of it, at most 16;\n"
     "  bound: the solver's own bound of the error; condition: the solver's estimate\n"
     "- ranks x threads: LAPACK has those of rank 0, which works alone\n";
@@ -277,38 +276,38 @@ std::string compare_tables(const Comparison& comparison) {
   if (comparison.by_accuracy) {
     text += fmt::format(fmt::runtime(accuracy_row_format), "solver", "type", "r x thr", "best, s",
                         "median, s", over_dgesv, "error", "bound", "digits", "condition");
-    for (const Contestant& one : comparison.contestants) {
+    for (const ComparedSolver& one : comparison.solvers) {
       text += accuracy_row(one, comparison);
       why += explanation(one) + broken_bound(one);
     }
   } else if (comparison.gallery) {
     text += gallery_row("solver", "type", "r x thr", "best, s", "median, s", over_dgesv, "refine",
                         "checks", "residual");
-    for (const Contestant& one : comparison.contestants) {
+    for (const ComparedSolver& one : comparison.solvers) {
       text += timed_row(one, comparison);
       why += explanation(one);
     }
   } else {
-    text += contestant_row("solver", "type", "nb", "r x thr", "best", "median", "seconds", "/dgesv",
-                           "share", "of ceiling", "refine", "residual");
-    for (const Contestant& one : comparison.contestants) text += row(one, comparison);
+    text += solver_row("solver", "type", "nb", "r x thr", "best", "median", "seconds", "/dgesv",
+                       "share", "of ceiling", "refine", "residual");
+    for (const ComparedSolver& one : comparison.solvers) text += row(one, comparison);
     text += "\n";
     text += ceiling_row("ceiling", "r x thr", "best", "median", "unit", "best shape", "bounds");
     for (const Ceiling& one : comparison.ceilings) text += row(one);
   }
   text += energy_lines(comparison);
-  for (const Contestant& one : comparison.contestants) why += reasons(one);
+  for (const ComparedSolver& one : comparison.solvers) why += reasons(one);
   for (const Ceiling& one : comparison.ceilings) why += reasons(one);
   return why.empty() ? text : text + "\n" + why;
 }
 
-std::string turn_line(const Contestant& contestant, const Comparison& all, int round, int rounds) {
-  const Turn& turn = contestant.turns.back();
+std::string turn_line(const ComparedSolver& entry, const Comparison& all, int round, int rounds) {
+  const Turn& turn = entry.turns.back();
   const std::string rate =
       all.gallery && !all.by_level()
-          ? std::string(name(contestant.precision))
+          ? std::string(name(entry.precision))
           : fmt::format("{:.2f} GFLOP/s", benchmark_flops(all.n) / turn.seconds / 1e9);
-  return fmt::format("n = {}, round {} of {}: {} {}", all.n, round, rounds, title(contestant),
+  return fmt::format("n = {}, round {} of {}: {} {}", all.n, round, rounds, title(entry),
                      turn.passed() ? fmt::format("{}, {:.4g} s", rate, turn.seconds)
                                    : (all.x_is_known() ? "no x: " : "FAILED: ") + turn.failure);
 }

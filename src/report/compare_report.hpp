@@ -30,6 +30,6 @@ std::string compare_tables(const Comparison& comparison);
 
 /// The solver's last turn in one line, to show progress.
 /// @param all the comparison that it belongs to
-std::string turn_line(const Contestant& contestant, const Comparison& all, int round, int rounds);
+std::string turn_line(const ComparedSolver& entry, const Comparison& all, int round, int rounds);
 
 }  // namespace lupine

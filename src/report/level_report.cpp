@@ -29,7 +29,7 @@ std::string error_text(double error) {
   return std::isnan(error) ? "-" : std::isinf(error) ? "inf" : fmt::format("{:.1e}", error);
 }
 
-std::string level_row(const Contestant& one, const Comparison& all) {
+std::string level_row(const ComparedSolver& one, const Comparison& all) {
   const LevelTraits& level = traits(*one.level);
   const bool ran = one.skipped.empty() && !one.turns.empty();
   const Turn turn = ran ? fastest_turn(one) : Turn{};
@@ -59,7 +59,7 @@ std::string range_text(const char* whose, const RangeCounts& counts) {
 }
 
 /// What left the range of its precision, and why there is no x.
-std::string remarks(const Contestant& one) {
+std::string remarks(const ComparedSolver& one) {
   if (!one.skipped.empty()) return fmt::format("- {} is skipped: {}\n", title(one), one.skipped);
   if (one.turns.empty()) return "";
   const Turn& turn = fastest_turn(one);
@@ -96,7 +96,7 @@ std::string level_rows(const Comparison& comparison) {
       fmt::format(fmt::runtime(level_row_format), "level", "type", "nb", "r x thr", "best, s",
                   "GFLOP/s", "GiB", "J", "W", "C", "corr", "first", "error", "digits");
   std::string below;
-  for (const Contestant& one : comparison.contestants) {
+  for (const ComparedSolver& one : comparison.solvers) {
     text += level_row(one, comparison);
     below += remarks(one);
   }

@@ -20,7 +20,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* missing = "**missing: fill in**";
 constexpr double exact = 1e-9;  // relative: what the same formula gives again
 
 /// A value of the document, by a path of names. @throws UsageError
@@ -56,7 +55,7 @@ bool near(double a, double b, double tolerance) {
 }
 
 std::string text_of(const ordered_json& value) {
-  if (value.is_null()) return missing;
+  if (value.is_null()) return missing_field;
   if (value.is_array()) {
     std::vector<std::string> texts;
     for (const ordered_json& one : value) texts.push_back(text_of(one));
@@ -137,7 +136,7 @@ std::string submission_text(const ordered_json& document, const ordered_json& sy
   };
   for (const char* field :
        {"name of the system", "site", "manufacturer", "submitted by, and address"})
-    row(field, missing);
+    row(field, missing_field);
   row("date", text_of(at(document, {"date"})));
   row("HPL-MxP score", score_text(mxp));
   row("HPL score (TOP500: Rmax)", score_text(hpl));
@@ -169,7 +168,7 @@ std::string submission_text(const ordered_json& document, const ordered_json& sy
                   text_of(at(system, {"onednn"})), text_of(at(mxp, {"device_description"}))));
   for (const char* field :
        {"theoretical peak (TOP500: Rpeak)", "power of the whole system, and how it was measured"})
-    row(field, missing);
+    row(field, missing_field);
   return text + rules_text("HPL-MxP", mxp) + rules_text("HPL", hpl);
 }
 

@@ -17,6 +17,9 @@ namespace lupine {
 std::string submission_text(const nlohmann::ordered_json& document,
                             const nlohmann::ordered_json& system);
 
+/// What stands in submission_text() where a value is not known.
+inline constexpr const char* missing_field = "**missing: fill in**";
+
 /// The JudgedRun of a document of json_report(). @throws UsageError where a field is missing
 JudgedRun judged_run(const nlohmann::ordered_json& run);
 

@@ -56,7 +56,8 @@ void MachineChoice::choose_grid() {
     const GridShape grid = squarest(all_.size(), o.order);
     o.nprow = grid.nprow;
     o.npcol = grid.npcol;
-    facts_.reasons.grid = fmt::format("the squarest grid of {} ranks", all_.size());
+    facts_.reasons.grid =
+        all_.size() == 1 ? "one rank" : fmt::format("the squarest grid of {} ranks", all_.size());
   } else {
     facts_.reasons.grid = fmt::format("all {} ranks", all_.size());
     (o.nprow == 0 ? o.nprow : o.npcol) = all_.size() / (o.nprow + o.npcol);

@@ -44,7 +44,7 @@ class Compare(InFolder):
         self.assertTrue(document["passed"])
         self.assertEqual([order["n"] for order in document["orders"]], [100, 1])
         for order in document["orders"]:
-            for one in order["contestants"]:
+            for one in order["solvers"]:
                 self.assertEqual(len(one["turns"]), 2)
                 self.assertLess(one["scaled_residual"], 16)
                 self.assertGreaterEqual(one["gflops"]["best"], one["gflops"]["median"])
@@ -81,7 +81,7 @@ class Compare(InFolder):
         self.assert_status(outcome, 1)
         self.assertEqual([row[4] for row in rows(outcome.out)], ["FAILED", "PASSED"])
         self.assertRegex(outcome.out, r"- dsgesv FAILED in round 1: gave up its refinement.*iter = -")
-        dsgesv, dgesv = self.result()["orders"][0]["contestants"]
+        dsgesv, dgesv = self.result()["orders"][0]["solvers"]
         self.assertFalse(self.result()["passed"])
         self.assertIsNone(dsgesv["gflops"]["best"])
         self.assertEqual(dgesv["over_dgesv"], 1)
@@ -115,13 +115,13 @@ class Compare(InFolder):
         self.assertEqual([order["n"] for order in document["orders"]], [61, 1])
         for order in document["orders"]:
             self.assertEqual(order["ceilings"], [])
-            dgesv = order["contestants"][1]["seconds"]
-            for one in order["contestants"]:
+            dgesv = order["solvers"][1]["seconds"]
+            for one in order["solvers"]:
                 self.assertEqual(len(one["turns"]), 2)
                 self.assertLess(one["scaled_residual"], 16)
                 self.assertAlmostEqual(one["over_dgesv"], dgesv / one["seconds"])
                 self.assertGreaterEqual(one["median_seconds"], one["seconds"])
-            solve = order["contestants"][0]
+            solve = order["solvers"][0]
             for turn in solve["turns"]:
                 self.assertEqual([step["solved"] for step in turn["steps"]],
                                  [False] * (len(turn["steps"]) - 1) + [True])
@@ -130,7 +130,7 @@ class Compare(InFolder):
                 self.assertGreater(turn["seconds"], parts + turn["check_seconds"])
             self.assertEqual(solve["precision"], turn["steps"][-1]["precision"])
         if matrix == "graded":  # no FP32 factors refine it to FP64
-            solve, _, dsgesv, _ = document["orders"][0]["contestants"]
+            solve, _, dsgesv, _ = document["orders"][0]["solvers"]
             self.assertEqual(solve["precision"], "fp64")
             self.assertIn("iter = -", dsgesv["turns"][0]["note"])
 
@@ -179,7 +179,7 @@ class Compare(InFolder):
         self.assertTrue(document["passed"])
         self.assertEqual(document["matrix"], "shifted")
         for order in document["orders"]:
-            for one, names in zip(order["contestants"], self.LEVELS, strict=True):
+            for one, names in zip(order["solvers"], self.LEVELS, strict=True):
                 self.assertEqual((one["level"], one["precision"], one["ranks"]), (*names, ranks))
                 self.assertGreater(one["lu_bytes"], 0)
                 self.assertEqual(len(one["turns"]), 2)
@@ -199,7 +199,7 @@ class Compare(InFolder):
                         self.assertGreater(level["corrections"], 0)
                         self.assertLess(level["error"], 1e-13)
         first = {(one["level"], one["precision"]): one["turns"][0]["level"]["first_error"]
-                 for one in document["orders"][0]["contestants"]}
+                 for one in document["orders"][0]["solvers"]}
         self.assertLess(first["fp64", "fp64"], 1e-13)
         self.assertLess(100 * first["fp64", "fp64"], first["O0", "fp32"])
         self.assertLess(100 * first["O0", "fp32"], first["O1", "fp16"])
@@ -215,7 +215,7 @@ class Compare(InFolder):
         self.assertIn("round 1 of 1: O3 fp16 no x: ", outcome.err)
         document = self.result()
         self.assertTrue(document["passed"])
-        o1, o2, o3 = document["orders"][0]["contestants"][2:]
+        o1, o2, o3 = document["orders"][0]["solvers"][2:]
         for one in (o1, o2):
             self.assertLess(one["turns"][0]["level"]["error"], 1e-13)
         self.assertFalse(o3["passed"])
@@ -229,7 +229,7 @@ class Compare(InFolder):
 
     def test_refusals_of_levels(self):
         for words, complaint in (
-                (("--solvers", "hpl"), "--solvers,--contestants: not allowed with --levels"),
+                (("--solvers", "hpl"), "--solvers: not allowed with --levels"),
                 (("--rhs", "3"), "--rhs: not allowed with --levels"),
                 (("--pivot", "partial"), "--pivot,--pivoting: not allowed with --levels"),
                 (("--matrix", "dominant"), "--matrix: with --levels a matrix that a user may have; allowed: gaussian"),
@@ -266,10 +266,10 @@ class Compare(InFolder):
 
     def check_accuracies(self, document, real):
         for order in document["orders"]:
-            names = [" ".join(filter(None, (one["solver"], one["accuracy"]))) for one in order["contestants"]]
+            names = [" ".join(filter(None, (one["solver"], one["accuracy"]))) for one in order["solvers"]]
             self.assertEqual(names, [name if real else name.replace("ds", "zc").replace("dg", "zg")
                                      for name in self.ACCURACIES])
-            backward, forward, plain, mixed, expert, extended = order["contestants"]
+            backward, forward, plain, mixed, expert, extended = order["solvers"]
             if extended["skipped"]:
                 self.assertIn("XBLAS", extended["skipped"])
             for one in (backward, forward, plain, mixed, expert):
@@ -318,16 +318,16 @@ class Compare(InFolder):
 
     def check_rates(self, order):
         n, rhs = order["n"], order["right_hand_sides"]
-        for one in order["contestants"]:
+        for one in order["solvers"]:
             self.assertLess(one["scaled_residual"], 16)
             self.assertAlmostEqual(one["gflops"]["best"] * one["seconds"] * 1e9,
                                    2 / 3 * n**3 + (2 * rhs - 0.5) * n**2, delta=1e-6 * n**3 * rhs)
-        solve = order["contestants"][0]
+        solve = order["solvers"][0]
         self.assertAlmostEqual(solve["check_share"],
                                solve["turns"][0]["check_seconds"] / solve["seconds"])
 
     def test_dgesvx_with_a_benchmarks_matrix(self):
-        outcome = self.run_here("compare", "-N", "50", "--contestants", "dgesvx", "--repeat", "1")
+        outcome = self.run_here("compare", "-N", "50", "--solvers", "dgesvx", "--repeat", "1")
         self.assert_status(outcome, 0)
         self.assertEqual(rows(outcome.out), [("dgesvx", "fp64", "-", "1 x 1", "PASSED")])
 

@@ -32,7 +32,7 @@ class Help(Case):
         self.assertEqual(re.findall(r"^  (\w+) ", text.partition("Subcommands:\n")[2], re.M), COMMANDS)
         self.assertIn("Solves dense linear systems", text.splitlines()[0])
 
-    def test_compare_names_its_contestants(self):
+    def test_compare_names_its_solvers(self):
         self.assertIn("HPL-MxP, HPL, solve and LAPACK", run("compare", "--help").out)
 
     def test_nothing_unreadable(self):

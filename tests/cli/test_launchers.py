@@ -526,6 +526,19 @@ class Slurm(Case):
                 self.assertTrue(done.lines[0].startswith("lupine job: srun --mpi=pmix "), done.lines[0])
                 self.assertEqual((self.home / "lupine-42.txt").read_text(), done.stdout)
 
+    def test_both_benchmarks(self):
+        for name in SCRIPTS:
+            with self.subTest(name=name):
+                done = self.submit(name, edits={"benchmark": "bench"})
+                folder = f"{self.home}/lupine-42-submission"
+                self.assertTrue(done.lines[-1].endswith(f", folder {folder} (lupine verify checks it)"),
+                                done.lines[-1])
+                lupine = done.arguments[done.arguments.index(str(self.lupine)) + 1:]
+                self.assertEqual(lupine[0], "bench")
+                self.assertEqual(lupine[lupine.index("--submission") + 1], folder)
+        self.assert_refused(self.submit(SCRIPTS[0], edits={"benchmark": "hpl"}), "benchmark='hpl'",
+                            "allowed: mxp, bench")
+
     def test_failed_run(self):
         for status in (1, 2, 3, 137):
             done = self.submit("one-node-8-gpus.sbatch", SRUN_STATUS=str(status))

@@ -8,6 +8,7 @@ LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
 import json
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 import unittest
@@ -110,10 +111,30 @@ class Submission(Case):
                 outcome = run("verify", folder)
                 self.assert_status(outcome, 1)
                 self.assertRegex(outcome.out, rf"(?m)^WRONG .*{words}")
-        for name in FILES - {"report.json", "system.json", "SUBMISSION.md"}:
+        for name in FILES - {"report.json", "system.json"}:
             folder = self.copy()
             (folder / name).unlink()
             self.assert_status(run("verify", folder), 1)
+        for name, old, new, words in (
+                ("cert-1-mxphpl.rslts", "GFLOPS = ", "GFLOPS = 9", "has the score of report.json"),
+                ("SUBMISSION.md", "GFLOP/s", "TFLOP/s", "says what report.json and system.json say"),
+                ("system.json", '"compiler": "', '"compiler": "another ', "says what report.json and system.json say")):
+            with self.subTest(name=name):
+                folder = self.copy()
+                path = folder / name
+                text = path.read_text(encoding="utf-8")
+                self.assertIn(old, text)
+                path.write_text(text.replace(old, new), encoding="utf-8")
+                outcome = run("verify", folder)
+                self.assert_status(outcome, 1)
+                self.assertRegex(outcome.out, rf"(?m)^WRONG .*{words}")
+
+    def test_fields_that_were_filled_in(self):
+        folder = self.copy()
+        path = folder / "SUBMISSION.md"
+        path.write_text(re.sub(r"\*\*missing: fill in\*\*", "known", path.read_text(encoding="utf-8")),
+                        encoding="utf-8")
+        self.assert_status(run("verify", folder), 0)
 
     def test_what_is_no_submission(self):
         self.assert_refused(run("verify", self.root / "nowhere"), "report.json", "allowed")

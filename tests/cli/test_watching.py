@@ -96,7 +96,7 @@ class Watching(Case):
                 outcome, document = self.run_on_gpu(*words, WATTS="500")
                 self.assertRegex(outcome.out.lower(), r"energy *:")
                 if words[0] == "compare":
-                    for one in document["orders"][0]["contestants"]:
+                    for one in document["orders"][0]["solvers"]:
                         energy = one["turns"][0]["energy"]
                         self.assertEqual(energy["scope"], SCOPE)
                         if one["solver"] == "mxp":

@@ -46,13 +46,13 @@ TEST_CASE("all solvers solve for every right-hand side", "[compare]") {
       CAPTURE(n, rhs);
       GalleryContest contest(all, everybody(rhs), system_of(n));
       std::vector<SolverKind> turns;
-      contest.round([&](const Contestant& one) { turns.push_back(one.solver); });
+      contest.round([&](const ComparedSolver& one) { turns.push_back(one.solver); });
       CHECK(contest.passed());
       const Comparison& result = contest.comparison();
       CHECK(result.rhs == (rhs == 0 ? n : rhs));
       if (all.rank() != 0) continue;
       CHECK(turns == everybody(rhs).solvers);
-      for (const Contestant& one : result.contestants) {
+      for (const ComparedSolver& one : result.solvers) {
         CHECK(one.turns.front().scaled_residual < 16);
         CHECK((n == 1 || one.turns.front().scaled_residual > 0));
       }
@@ -69,11 +69,11 @@ TEST_CASE("complex systems, by LAPACK's complex drivers", "[compare][complex]") 
       options.run.device = DeviceKind::cpu;
       options.run.comm = CommMethod::automatic;
       GalleryContest contest(all, everybody(3, kind), options);
-      contest.round([](const Contestant&) {});
+      contest.round([](const ComparedSolver&) {});
       CHECK(contest.passed());
       if (all.rank() != 0) continue;
       std::vector<std::string> titles;
-      for (const Contestant& one : contest.comparison().contestants) {
+      for (const ComparedSolver& one : contest.comparison().solvers) {
         titles.push_back(title(one));
         CHECK(one.turns.front().scaled_residual < 16);
         CHECK((n == 1 || one.turns.front().scaled_residual > 0));
@@ -87,7 +87,7 @@ TEST_CASE("a contest fails on every rank where the worst residual is too large",
   BenchmarkOptions options = system_of(41);
   options.threshold = 1e-12;
   GalleryContest contest(all, everybody(3), options);
-  contest.round([](const Contestant&) {});
+  contest.round([](const ComparedSolver&) {});
   CHECK_FALSE(contest.passed());
 }
 
@@ -105,11 +105,11 @@ TEST_CASE("accuracy: forward finds the known x to its last digit, and bounds hol
       options.run.device = DeviceKind::cpu;
       options.run.comm = CommMethod::automatic;
       GalleryContest contest(all, who, options);
-      contest.round([](const Contestant&) {});
+      contest.round([](const ComparedSolver&) {});
       CHECK(contest.passed());
       if (all.rank() != 0) continue;
       std::map<std::string, AccuracyResult> found;
-      for (const Contestant& one : contest.comparison().contestants) {
+      for (const ComparedSolver& one : contest.comparison().solvers) {
         REQUIRE(one.turns.size() == 1);
         CHECK(std::isnan(one.turns.front().scaled_residual));
         REQUIRE(one.turns.front().accuracy);

@@ -34,7 +34,7 @@ BenchmarkOptions system_of(std::int64_t n, std::int64_t nb) {
 /// The only turn of each level.
 std::map<std::string, Turn> turns_of(const LevelContest& contest) {
   std::map<std::string, Turn> all;
-  for (const Contestant& one : contest.comparison().contestants) {
+  for (const ComparedSolver& one : contest.comparison().solvers) {
     REQUIRE(one.turns.size() == 1);
     all[title(one)] = one.turns.front();
   }
@@ -63,7 +63,7 @@ TEST_CASE("levels: refined ones find x to FP64, and the first error grows with t
         options.run.npcol = shape.npcol;
         options.run.order = shape.order;
         LevelContest contest(all, levels_of(GalleryKind::shifted), options, {});
-        contest.round([](const Contestant&) {});
+        contest.round([](const ComparedSolver&) {});
         CHECK(contest.passed());
         const auto turns = turns_of(contest);
         CHECK(turns.size() == 8);
@@ -96,7 +96,7 @@ TEST_CASE("levels: beyond FP16's range only scaling helps, and that is a result"
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const std::int64_t n = 61;
   LevelContest contest(all, levels_of(GalleryKind::large), system_of(n, 8), {});
-  contest.round([](const Contestant&) {});
+  contest.round([](const ComparedSolver&) {});
   CHECK(contest.passed());
   const auto turns = turns_of(contest);
   const KnownSystem system(GalleryKind::large, n, 1);
@@ -121,7 +121,7 @@ TEST_CASE("levels: what cannot be solved is no error", "[compare][levels]") {
   BenchmarkOptions options = system_of(60, 8);
   options.refine = RefineMethod::ir;
   LevelContest contest(all, levels_of(GalleryKind::graded), options, {});
-  contest.round([](const Contestant&) {});
+  contest.round([](const ComparedSolver&) {});
   CHECK(contest.passed());
   const auto turns = turns_of(contest);
   CHECK_FALSE(turns.at("O2 bf16").level->error < 1e-3);
@@ -133,7 +133,7 @@ TEST_CASE("levels: factors of 16 bits take less memory", "[compare][levels]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   const LevelContest contest(all, levels_of(GalleryKind::shifted), system_of(20000, 256), {});
   std::map<std::string, double> bytes;
-  for (const Contestant& one : contest.comparison().contestants) {
+  for (const ComparedSolver& one : contest.comparison().solvers) {
     CHECK(one.skipped.empty());
     bytes[title(one)] = one.lu_bytes;
   }

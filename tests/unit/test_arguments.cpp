@@ -74,7 +74,7 @@ TEST_CASE("values to choose from") {
       found[one.name + " " + names_of(option).back()] = choices_of(option);
   CHECK(found.at("mxp --device") == std::vector<std::string>{"auto", "cpu", "cuda"});
   CHECK(found.at("solve --equilibrate") == std::vector<std::string>{"on", "off"});
-  CHECK(found.at("compare --contestants").front() == "mxp");
+  CHECK(found.at("compare --solvers").front() == "mxp");
   for (const char* option : {"mxp --n", "mxp --json", "mxp --progress", "predict mxp --machine"})
     CHECK(found.at(option).empty());
 }
