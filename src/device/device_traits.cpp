@@ -77,7 +77,8 @@ std::int64_t scratch_bytes(const LuPlan& plan) {
   const std::int64_t sums = plan.narrow ? std::min(rows, DeviceTraits::narrow_rows) * at_once *
                                               std::int64_t{sizeof(float)}
                                         : 0;
-  if (plan.native) return solves + sums + TiledUpdate::bytes(rows, width);
+  if (plan.native)
+    return solves + sums + (p == Precision::bf16 ? TiledUpdate::bytes(rows, width) : 0);
   const std::int64_t emulated = rows + at_once;
   return solves + sums + emulated * width * planes_of(p) * std::int64_t{sizeof(float)};
 }

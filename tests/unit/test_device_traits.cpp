@@ -58,12 +58,14 @@ TEST_CASE("a footprint includes the fixed bytes of its device") {
 
 TEST_CASE(
     "workspaces of a 16-bit update: FP32 copies for emulation on CPUs, parts of solves on GPUs") {
-  const auto extra = [](DeviceKind kind, bool native) {
-    LuPlan lu = plan_on(kind, Precision::fp16);
+  const auto extra = [](DeviceKind kind, bool native, Precision precision = Precision::fp16) {
+    LuPlan lu = plan_on(kind, precision);
     lu.native = native;
     return panel_bytes(lu) - static_cast<double>(factor_memory(lu).device);
   };
   CHECK(extra(DeviceKind::cpu, true) == 0);
+  // Native BF16: L in packed tiles, in 16 bits; rows in units of 64, columns of 32.
+  CHECK(extra(DeviceKind::cpu, true, Precision::bf16) == Approx(1024 * 128 * 2));
   // L, and as many columns of U as are emulated at once, both in FP32.
   const auto columns = static_cast<double>(traits_of(DeviceKind::cpu).emulated_columns);
   CHECK(extra(DeviceKind::cpu, false) == Approx((1000 + std::min(1000., columns)) * 100 * 4));

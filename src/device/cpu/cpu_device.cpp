@@ -127,14 +127,6 @@ Expanded expand(ConstAnyMatrix from, float* scratch) {
   return {expand_plane(from.high(), plane(0)), expand_plane(from.low(), plane(1))};
 }
 
-// Whether tiles of a product take longer than what is prepared for them: code for the shapes that
-// occur first, L's packing, and the measurement that decides about them.
-bool worth_tiles(std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr double operations = 1e9;
-  return 2. * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) >=
-         operations;
-}
-
 // C <- C + alpha L U. With FP16x3, the small products come first, and that of the low parts is left
 // out.
 void add_products(float alpha, const Expanded& l, const Expanded& u, MatrixView<float> c) {
@@ -150,6 +142,15 @@ void add_products(float alpha, const Expanded& l, const Expanded& u, MatrixView<
 CpuDevice::CpuDevice(int threads, const RunContext& run)
     : Device(run), threads_(threads), native_bf16_(onednn_built() && native_bf16()) {
   settle_in_limit(threads);
+}
+
+bool CpuDevice::by_tiles(Precision precision, std::int64_t m, std::int64_t n,
+                         std::int64_t k) const {
+  constexpr double operations = 1e9;
+  return by_onednn(precision) &&
+         2. * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) >=
+             operations &&
+         tiles_pay();
 }
 
 std::string CpuDevice::description() const {
@@ -181,6 +182,12 @@ Buffer CpuDevice::allocate(std::int64_t bytes) {
 
 std::unique_ptr<Queue> CpuDevice::make_queue(Priority) {
   return std::make_unique<CpuQueue>(run().clock());
+}
+
+// Tiles are measured here, not in the time of a run.
+void CpuDevice::prepare(Queue&, const QueueWork& work) {
+  if (by_tiles(work.purpose, work.updated_rows, work.updated_columns, work.width))
+    reserve(left_, TiledUpdate::bytes(work.updated_rows, work.width));
 }
 
 void CpuDevice::write(Queue&, std::span<const std::byte> host, std::byte* device) {
@@ -347,7 +354,7 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
     const bool onednn = by_onednn(l.precision);
     const bool emulated = !fp64 && !native(l.precision);
     const bool narrow = bytes_of(c.precision) == 2;
-    const bool tiled = onednn && worth_tiles(l.rows, u.columns, l.columns) && tiles_pay();
+    const bool tiled = by_tiles(l.precision, l.rows, u.columns, l.columns);
     const std::int64_t tall = tiled ? TiledUpdate::rows_at_once(l.columns) : c.rows;
     auto [rows, columns] = update_parts(std::min(c.rows, tall), c.columns, l.columns, threads_,
                                         poll || run().interrupt() || narrow);

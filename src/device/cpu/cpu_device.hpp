@@ -21,6 +21,7 @@ class CpuDevice final : public Device {
   bool native(Precision precision) const override;
 
   Buffer allocate(std::int64_t bytes) override;
+  void prepare(Queue& queue, const QueueWork& work) override;
   std::unique_ptr<Queue> make_queue(Priority priority) override;
   void write(Queue& queue, std::span<const std::byte> host, std::byte* device) override;
   void read(Queue& queue, const std::byte* device, std::span<std::byte> host) override;
@@ -123,6 +124,10 @@ class CpuDevice final : public Device {
                          Transpose transpose = Transpose::no) const;
   /// Whether oneDNN computes products of this precision.
   bool by_onednn(Precision precision) const { return precision == Precision::bf16 && native_bf16_; }
+  /// Whether an update of m x n elements, each the sum of k products, is made of tiles: where that
+  /// is measured to be faster, and takes longer than what is prepared for tiles, such as code for
+  /// their shapes.
+  bool by_tiles(Precision precision, std::int64_t m, std::int64_t n, std::int64_t k) const;
 
   int threads_;
   bool native_bf16_;
