@@ -41,7 +41,12 @@ class Lupine(CMakePackage, CudaPackage):
 
     conflicts("%gcc@:10", msg="Lupine is written in C++20")
     conflicts("%clang@:13", msg="Lupine is written in C++20")
-    requires("target=x86_64:", "target=aarch64:", policy="one_of", msg="Lupine has loops for x86-64 and Arm")
+    requires(
+        "target=x86_64:",
+        "target=aarch64:",
+        policy="one_of",
+        msg="Lupine has loops for x86-64 and Arm",
+    )
     for arch in CudaPackage.cuda_arch_values:
         if arch != "none" and int("".join(filter(str.isdigit, arch))) < 80:
             conflicts(f"cuda_arch={arch}", when="+cuda", msg="Lupine needs a GPU of 8.0 or later")
