@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "core/numbers.hpp"
+#include "host/threads.hpp"
 #include "solve/proofs.hpp"
-#include "source/threads.hpp"
 
 namespace lupine {
 

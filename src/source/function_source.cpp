@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "comm/agreement.hpp"
+#include "host/threads.hpp"
 #include "source/source_parts.hpp"
-#include "source/threads.hpp"
 
 namespace lupine {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "comm/agreement.hpp"
+#include "host/threads.hpp"
 #include "source/file_part.hpp"
-#include "source/threads.hpp"
 
 namespace lupine {
 

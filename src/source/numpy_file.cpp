@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "comm/agreement.hpp"
+#include "host/threads.hpp"
 #include "io/npz.hpp"
 #include "source/file_part.hpp"
-#include "source/threads.hpp"
 
 namespace lupine {
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "core/expects.hpp"
-#include "source/threads.hpp"
+#include "host/threads.hpp"
 
 namespace lupine {
 

@@ -7,7 +7,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
-#include "source/threads.hpp"
+#include "host/threads.hpp"
 
 namespace lupine {
 

@@ -11,13 +11,10 @@
 #include "catch.hpp"
 #include "core/numbers.hpp"
 #include "judge.hpp"
+#include "world.hpp"
 
 namespace lupine::test::certified_tests {
 namespace {
-
-Communicator world() {
-  return Communicator::duplicate(MPI_COMM_WORLD);
-}
 
 bool is_on_cpus() {
   return device_choice().device != DeviceKind::cuda;

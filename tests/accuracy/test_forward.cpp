@@ -11,13 +11,10 @@
 #include "catch.hpp"
 #include "core/numbers.hpp"
 #include "judge.hpp"
+#include "world.hpp"
 
 namespace lupine::test::forward_tests {
 namespace {
-
-Communicator world() {
-  return Communicator::duplicate(MPI_COMM_WORLD);
-}
 
 std::int64_t order() {
   return std::min<std::int64_t>(61, largest_order());

@@ -10,13 +10,10 @@
 
 #include "catch.hpp"
 #include "judge.hpp"
+#include "world.hpp"
 
 namespace lupine::test::solve_cases_tests {
 namespace {
-
-Communicator world() {
-  return Communicator::duplicate(MPI_COMM_WORLD);
-}
 
 Example random_example(std::int64_t order, std::int64_t count, std::uint64_t seed) {
   Random random(seed);

@@ -19,14 +19,11 @@
 #include "comm/agreement.hpp"
 #include "device_choice.hpp"
 #include "source/source.hpp"
+#include "world.hpp"
 
 namespace lupine::test {
 
 using Element = std::function<double(std::int64_t, std::int64_t)>;
-
-inline Communicator world() {
-  return Communicator::duplicate(MPI_COMM_WORLD);
-}
 
 constexpr double untouched = 12345.5;
 

@@ -15,13 +15,10 @@
 #include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "device_choice.hpp"
+#include "world.hpp"
 
 namespace lupine::test::bench_tests {
 namespace {
-
-Communicator world() {
-  return Communicator::duplicate(MPI_COMM_WORLD);
-}
 
 template <class Problem>
 std::string words(const Communicator& all, const std::function<void()>& work) {

@@ -3,96 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <numeric>
-#include <random>
 
 #include "catch.hpp"
-#include "clocks.hpp"
 #include "core/numbers.hpp"
-#include "pipeline.hpp"
+#include "held_problem.hpp"
 #include "refine/residual_sketch.hpp"
 
 namespace lupine::test::blocks_of_vectors_tests {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-Communicator world() {
-  return Communicator::duplicate(MPI_COMM_WORLD);
-}
-
-BenchmarkOptions matrix_of(MatrixKind kind, std::int64_t n, std::int64_t nb, double kappa = 1e3) {
-  BenchmarkOptions o;
-  o.n = n;
-  o.run.nb = nb;
-  o.matrix = kind;
-  o.kappa = kappa;
-  return o;
-}
-
-std::int64_t order() {
-  return device_choice().device == DeviceKind::cuda ? 29 : 75;
-}
-
-/// A generated matrix whose entries stay in memory, beside those that are factored.
-struct HeldProblem : Problem {
-  HeldProblem(const Communicator& all, GridShape shape, const BenchmarkOptions& options,
-              Precision storage = Precision::fp32, const Clock& clock = RunContext::none().clock())
-      : Problem(all, shape, options, storage, clock),
-        held(*device, a.rows(), a.columns(), Precision::fp64) {
-    const auto queue = device->make_queue(Priority::normal);
-    device->generate(*queue, spec(), a.rows(), a.columns(), held.local());
-    queue->synchronize();
-  }
-  System system(Scales scales = {}) {
-    return {grid, *device, held_matrix(held.local()), a.rows(), a.columns(), std::move(scales)};
-  }
-  void factor_in(Precision precision) {
-    REQUIRE(factor({.width = 16, .precision = precision, .pivoting = Pivoting::partial}).usable());
-  }
-  LuSolver solver() { return {transport, a, 16, pivots}; }
-
-  DistributedMatrix held;
-};
-
-/// A matrix in memory with which a product takes a second of the clock, and ten or more in twice
-/// FP64's precision, for which the matrix itself is asked for.
-class TimedMatrix final : public LocalMatrix {
- public:
-  TimedMatrix(ConstAnyMatrix a, SetClock& clock) : a_(held_matrix(a)), clock_(clock) {}
-  void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
-                MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
-                std::uint64_t* checksum) const override {
-    clock_.time += 1;
-    a_->multiply(device, queue, transpose, x, ax, abs_rows, abs_ax, checksum);
-  }
-  std::optional<ConstAnyMatrix> held() const override {
-    clock_.time += 10;
-    return a_->held();
-  }
-
- private:
-  std::unique_ptr<LocalMatrix> a_;
-  SetClock& clock_;
-};
-
-/// Whole vectors of random numbers, equal on every rank.
-std::vector<Vector> random_vectors(std::int64_t n, std::int64_t count, unsigned seed = 1) {
-  std::mt19937 bits(seed);
-  std::normal_distribution<double> normal;
-  std::vector<Vector> all(static_cast<std::size_t>(count), Vector(static_cast<std::size_t>(n)));
-  for (Vector& v : all)
-    for (double& value : v) value = normal(bits);
-  return all;
-}
-
-MultiVector local(const Distribution& mine, const std::vector<Vector>& whole) {
-  std::vector<Vector> parts;
-  parts.reserve(whole.size());
-  for (const Vector& v : whole) parts.push_back(local_part(mine, v));
-  return together(mine.local_size(), parts);
-}
 
 /// The power of two by which entry g of a vector is scaled.
 double power(std::int64_t g, int spread) {
@@ -460,116 +379,6 @@ TEST_CASE("GMRES solves for several right-hand sides as for each alone", "[refin
                 1.02 * default_tolerance(n));
         }
       }
-  }
-}
-
-TEST_CASE("x itself is refined after its backward error where that is worth its time", "[refine]") {
-  const Communicator all = world();
-  for (const GridShape shape : grids(all.size())) {
-    CAPTURE(shape.nprow, shape.npcol);
-    HeldProblem p(all, shape, matrix_of(MatrixKind::hpl, order(), 8));
-    p.factor_in(Precision::fp32);
-    System system = p.system();
-    REQUIRE(system.is_extended());
-    LuSolver solver = p.solver();
-    const MultiVector b = local(system.b_part(), random_vectors(order(), 2));
-    const auto refined = [&](bool forward, double worth) {
-      return refine(system, solver, b,
-                    {.stop = StopRule::componentwise, .forward = forward, .forward_worth = worth});
-    };
-    const auto asked = refined(true, 0);
-    const auto worthwhile = refined(false, 1e9);
-    const auto dear = refined(false, 1e-12);
-    const auto plain = refined(false, 0);
-    for (std::size_t k = 0; k < 2; ++k) {
-      CHECK(worthwhile[k].forward);
-      CHECK(worthwhile[k].converged);
-      CHECK(worthwhile[k].norm_error <= eps / 8);
-      CHECK(worthwhile[k].iterations > plain[k].iterations);
-      CHECK(worthwhile[k].times.forward > 0);
-      const double size = system.x_space().largest(MultiVector(asked[k].x))[0];
-      for (std::size_t i = 0; i < asked[k].x.size(); ++i)
-        CHECK(std::fabs(worthwhile[k].x[i] - asked[k].x[i]) <= 2 * eps * size);
-      CHECK(dear[k].times.forward > 1e-12);
-      CHECK(plain[k].times.forward == 0);
-      for (const RefineOutcome& outcome : {dear[k], plain[k]}) {
-        CHECK_FALSE(outcome.forward);
-        CHECK(outcome.converged);
-        CHECK(outcome.x == plain[k].x);
-        CHECK(outcome.norm_error == infinity);
-      }
-    }
-  }
-}
-
-TEST_CASE("the first residual in twice FP64's precision tells whether more of them are worth it",
-          "[refine]") {
-  const Communicator all = world();
-  for (const GridShape shape : grids(all.size())) {
-    CAPTURE(shape.nprow, shape.npcol);
-    SetClock clock;
-    HeldProblem p(all, shape, matrix_of(MatrixKind::hpl, order(), 8), Precision::fp32, clock);
-    p.factor_in(Precision::fp32);
-    System system(p.grid, *p.device, std::make_unique<TimedMatrix>(p.held.local(), clock),
-                  p.a.rows(), p.a.columns());
-    LuSolver solver = p.solver();
-    const MultiVector b = local(system.b_part(), random_vectors(order(), 1));
-    const auto refined = [&](double worth) {
-      return refine(system, solver, b, {.stop = StopRule::componentwise, .forward_worth = worth})
-          .front();
-    };
-    const RefineOutcome plain = refined(0);
-    const RefineOutcome ended = refined(5);  // three residuals in FP64 take 3 seconds
-    CHECK_FALSE(ended.forward);
-    CHECK(ended.converged);
-    CHECK(ended.x == plain.x);
-    CHECK(ended.residual == plain.residual);
-    CHECK(ended.low.empty());
-    CHECK(ended.iterations == plain.iterations);
-    CHECK(ended.times.forward >= 30);
-    CHECK(refined(1000).forward);
-  }
-}
-
-TEST_CASE("residuals of many vectors that small corrections have updated", "[refine][many]") {
-  const Communicator all = world();
-  for (const GridShape shape : grids(all.size())) {
-    CAPTURE(shape.nprow, shape.npcol);
-    HeldProblem p(all, shape, matrix_of(MatrixKind::hpl, order(), 8));
-    p.factor_in(Precision::fp32);
-    System system = p.system();
-    LuSolver solver = p.solver();
-    const MultiVector b = local(system.b_part(), random_vectors(order(), 11));
-    // By this tolerance, FP64 residuals leave errors large enough for roundings of updates to show.
-    const auto refined = [&](double condition) {
-      return refine(
-          system, solver, b,
-          {.stop = StopRule::componentwise, .tolerance = 1e-4, .forward = true, .condition = [=] {
-             return condition;
-           }});
-    };
-    for (const double condition : {10., infinity}) {
-      CAPTURE(condition);
-      const std::vector<RefineOutcome> all_found = refined(condition);
-      const auto is_updated = [](const RefineOutcome& found) { return found.updates > 0; };
-      CHECK(std::ranges::any_of(all_found, is_updated) == std::isfinite(condition));
-      for (std::size_t k = 0; const RefineOutcome& found : all_found) {
-        CAPTURE(k);
-        CHECK(found.converged);
-        CHECK(found.norm_error <= eps / 8);
-        CHECK((found.drift > 0) == is_updated(found));
-        const System::Errors exact =
-            system.extended_errors(MultiVector(found.x), MultiVector(found.low),
-                                   MultiVector(b.vector(static_cast<std::int64_t>(k++))), true);
-        for (std::size_t i = 0; i < found.extended.size(); ++i) {
-          const double allowed =
-              2 * system.extended_error() * exact.bound[0][i] + found.drift * system.row_sums()[i];
-          CHECK(std::fabs(found.extended[i] - exact.extended[0][i]) <= allowed);
-          CHECK(std::fabs(found.residual[i] - exact.residual[0][i]) <=
-                allowed + eps * std::fabs(found.residual[i]));
-        }
-      }
-    }
   }
 }
 

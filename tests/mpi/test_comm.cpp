@@ -18,6 +18,7 @@
 #include "comm/process_grid.hpp"
 #include "comm/run_watch.hpp"
 #include "core/clock.hpp"
+#include "world.hpp"
 
 #include <lupine/error.hpp>
 
@@ -32,10 +33,6 @@ constexpr BroadcastMethod methods[] = {BroadcastMethod::ibcast,
                                        BroadcastMethod::two_ring_modified,
                                        BroadcastMethod::spread_roll,
                                        BroadcastMethod::spread_roll_modified};
-
-Communicator world() {
-  return Communicator::duplicate(MPI_COMM_WORLD);
-}
 
 /// Bytes that differ between places and between panels.
 std::vector<std::byte> pattern(std::int64_t bytes, std::uint64_t seed) {

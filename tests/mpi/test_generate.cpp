@@ -9,13 +9,10 @@
 
 #include "catch.hpp"
 #include "generate/generator.hpp"
+#include "world.hpp"
 
 namespace lupine::test::generate_tests {
 namespace {
-
-Communicator world() {
-  return Communicator::duplicate(MPI_COMM_WORLD);
-}
 
 BenchmarkOptions options(MatrixKind kind, std::int64_t n, std::uint64_t seed = 1) {
   BenchmarkOptions chosen;

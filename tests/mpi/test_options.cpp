@@ -14,13 +14,10 @@
 #include "core/memory_fault.hpp"
 #include "device_choice.hpp"
 #include "wider_options.hpp"
+#include "world.hpp"
 
 namespace lupine::test::options_tests {
 namespace {
-
-Communicator world() {
-  return Communicator::duplicate(MPI_COMM_WORLD);
-}
 
 /// The message of the UsageError that `work` throws; empty where it throws none.
 std::string refusal(const std::function<void()>& work) {

@@ -18,13 +18,10 @@
 #include "core/trace.hpp"
 #include "pipeline.hpp"
 #include "report/trace_report.hpp"
+#include "world.hpp"
 
 namespace lupine::test::trace_tests {
 namespace {
-
-Communicator world() {
-  return Communicator::duplicate(MPI_COMM_WORLD);
-}
 
 /// A clock that advances by uneven steps whenever it is read, and records its readings.
 class UnevenClock final : public Clock {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 
 #include "core/numbers.hpp"
 
@@ -18,28 +17,6 @@ constexpr std::int64_t strip = 256;
 constexpr bool worth_threads(std::int64_t elements) {
   return elements >= 8192;
 }
-
-/// Takes a failure out of a parallel region, which an exception must not leave.
-class RegionFailure {
- public:
-  /// Does the work; of all failures one is kept.
-  template <class Work>
-  void keep(const Work& work) {
-    try {
-      work();
-    } catch (...) {
-#pragma omp critical(lupine_region_failure)
-      failure_ = std::current_exception();
-    }
-  }
-  /// After the region. @throws what was kept, if anything
-  void rethrow() const {
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
- private:
-  std::exception_ptr failure_;
-};
 
 /// Divides `size` rows or columns into one part for each thread, and calls work(begin, count) for
 /// each part. Parts are as long as possible, since the prefetcher needs long pieces of columns.

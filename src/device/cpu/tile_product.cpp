@@ -7,7 +7,6 @@
 #include <lupine/error.hpp>
 #include <map>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 
 #include "core/clock.hpp"
@@ -57,20 +56,20 @@ namespace {
 
 using dnnl::memory;
 
-// The product for one shape, with the memory objects that it is called with. oneDNN's matrices are
+// A product as oneDNN has it, with the memory objects that it is called with. oneDNN's matrices are
 // row-major, so that it computes C^T = B^T A^T.
-class Product {
+class Primitive {
  public:
-  Product(std::int64_t m, std::int64_t n, std::int64_t k, bool add)
+  explicit Primitive(const TileProduct& p)
       : engine_(dnnl::engine::kind::cpu, 0),
         stream_(engine_),
-        b_({n, k}, memory::data_type::bf16, memory::format_tag::ab),
-        a_({k, m}, memory::data_type::bf16, memory::format_tag::BA16a64b2a),
-        c_({n, m}, memory::data_type::f32, memory::format_tag::ab),
+        b_({p.n, p.k}, memory::data_type::bf16, memory::format_tag::ab),
+        a_({p.k, p.m}, memory::data_type::bf16, memory::format_tag::BA16a64b2a),
+        c_({p.n, p.m}, memory::data_type::f32, memory::format_tag::ab),
 #if DNNL_VERSION_MAJOR >= 3
-        description_(engine_, b_, a_, c_, attributes(add)),
+        description_(engine_, b_, a_, c_, attributes(p.add)),
 #else
-        description_({b_, a_, c_}, attributes(add), engine_),
+        description_({b_, a_, c_}, attributes(p.add), engine_),
 #endif
         multiply_(description_),
         arguments_{{DNNL_ARG_SRC, memory(b_, engine_, nullptr)},
@@ -122,14 +121,13 @@ class OneThread {
 
 // Each thread has its own, since oneDNN keeps scratch memory for the thread that made a primitive;
 // the code that it compiles, which takes half a millisecond, is shared by the process.
-Product& product_of(std::int64_t m, std::int64_t n, std::int64_t k, bool add) {
+Primitive& primitive(const TileProduct& product) {
   constexpr std::size_t most = 64;
-  thread_local std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, bool>, Product> known;
-  const std::tuple shape(m, n, k, add);
-  if (const auto found = known.find(shape); found != known.end()) return found->second;
+  thread_local std::map<TileProduct, Primitive> known;
+  if (const auto found = known.find(product); found != known.end()) return found->second;
   if (known.size() >= most) known.clear();
   const OneThread scope;
-  return known.try_emplace(shape, m, n, k, add).first->second;
+  return known.try_emplace(product, product).first->second;
 }
 
 // Whether tiles take less than nine tenths of the time of a whole product of order 512, each on one
@@ -146,7 +144,7 @@ bool measure_tiles() {
   const auto tiles = [&] {
     for (std::int64_t i = 0; i < order; i += tile_order)
       for (std::int64_t j = 0; j < order; j += tile_order)
-        multiply_tile(tile_order, tile_order, order, false, packed.data() + i * order,
+        multiply_tile({tile_order, tile_order, order}, packed.data() + i * order,
                       a.data() + j * order, c.data());
   };
   const auto whole = [&] { onednn_multiply_add(factor, factor, {c.data(), order, order, order}); };
@@ -155,10 +153,10 @@ bool measure_tiles() {
 
 }  // namespace
 
-void multiply_tile(std::int64_t m, std::int64_t n, std::int64_t k, bool add, const Bfloat16* packed,
-                   const Bfloat16* b, float* c) {
+void multiply_tile(const TileProduct& product, const Bfloat16* packed, const Bfloat16* b,
+                   float* c) {
   try {
-    product_of(m, n, k, add)(packed, b, c);
+    primitive(product)(packed, b, c);
   } catch (const dnnl::error& e) {
     throw onednn_fault(e.status == dnnl_out_of_memory, e.what());
   }
@@ -167,7 +165,7 @@ void multiply_tile(std::int64_t m, std::int64_t n, std::int64_t k, bool add, con
 bool tiles_exist() {
   static const bool exist = native_bf16() && [] {
     try {
-      return product_of(tile_unit, tile_unit, tile_unit, false).reads_packed();
+      return primitive({tile_unit, tile_unit, tile_unit}).reads_packed();
     } catch (const dnnl::error&) {
       return false;
     }
@@ -182,8 +180,7 @@ bool tiles_pay() {
 
 #else
 
-void multiply_tile(std::int64_t, std::int64_t, std::int64_t, bool, const Bfloat16*, const Bfloat16*,
-                   float*) {
+void multiply_tile(const TileProduct&, const Bfloat16*, const Bfloat16*, float*) {
   throw Fault("not built with oneDNN");
 }
 bool tiles_exist() {

@@ -5,6 +5,7 @@
 /// between their columns, as where it has to copy both factors in each call.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -51,15 +52,20 @@ constexpr std::int64_t packed_elements(std::int64_t m, std::int64_t k) {
 /// behind the last ones. It is what oneDNN calls BA16a64b2a of A^T.
 void pack_tile(MatrixView<const Bfloat16> a, Bfloat16* packed);
 
-/// C <- A B with sums in FP32, or C <- C + A B, on the calling thread.
-/// @param m, n, k  A is m x k, B k x n; m and n are multiples of tile_unit
-/// @param add  whether C is added to; else it need not be initialized
+/// The product of A (m x k) and B (k x n). @pre m and n are multiples of tile_unit
+struct TileProduct {
+  std::int64_t m = 0, n = 0, k = 0;
+  bool add = false;  ///< whether the product is added to C; else C need not be initialized
+
+  auto operator<=>(const TileProduct&) const = default;
+};
+
+/// C <- A B with sums in FP32, or C <- C + A B, on the calling thread. All three matrices are
+/// fastest as TileVector.
 /// @param packed  A, as pack_tile() makes it
 /// @param b, c  the columns of B and of C, one right after the other
-/// All three are fastest as TileVector.
 /// @throws Fault without memory, or where tiles_exist() is false
-void multiply_tile(std::int64_t m, std::int64_t n, std::int64_t k, bool add, const Bfloat16* packed,
-                   const Bfloat16* b, float* c);
+void multiply_tile(const TileProduct& product, const Bfloat16* packed, const Bfloat16* b, float* c);
 
 /// C <- C + T, T the m x n part of a product of multiply_tile() whose columns are ld elements
 /// apart.

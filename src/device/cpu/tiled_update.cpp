@@ -7,8 +7,8 @@
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
-#include "device/cpu/parts.hpp"
 #include "device/cpu/tile_product.hpp"
+#include "host/threads.hpp"
 
 namespace lupine {
 
@@ -48,15 +48,11 @@ void TiledUpdate::add(MatrixView<const Bfloat16> u, MatrixView<float> c) const {
   const std::int64_t wanted = 8 * std::int64_t{omp_get_max_threads()};
   const std::int64_t tall = std::clamp(down * across / wanted, std::int64_t{1}, down);
   const std::int64_t pieces = ceil_div(down, tall);
-  RegionFailure failure;
-#pragma omp parallel for schedule(dynamic)
-  for (std::int64_t piece = 0; piece < pieces * across; ++piece)
-    failure.keep([&] {
-      const std::int64_t i = piece % pieces * tall * tile_order;
-      const std::int64_t j = piece / pieces * tile_order;
-      add_tiles(u, c, i, std::min(tall * tile_order, rows_ - i), j);
-    });
-  failure.rethrow();
+  for_each_in_threads(pieces * across, [&](std::int64_t piece) {
+    const std::int64_t i = piece % pieces * tall * tile_order;
+    const std::int64_t j = piece / pieces * tile_order;
+    add_tiles(u, c, i, std::min(tall * tile_order, rows_ - i), j);
+  });
 }
 
 void TiledUpdate::add_tiles(MatrixView<const Bfloat16> u, MatrixView<float> c, std::int64_t begin,
@@ -72,7 +68,7 @@ void TiledUpdate::add_tiles(MatrixView<const Bfloat16> u, MatrixView<float> c, s
     const std::int64_t m = std::min(tile_order, begin + rows - i);
     const std::int64_t height = round_up(m, tile_unit);
     for (std::int64_t k = 0; k < inner_; k += tile_inner)
-      multiply_tile(height, width, std::min(tile_inner, inner_ - k), k > 0, packed(i, k),
+      multiply_tile({height, width, std::min(tile_inner, inner_ - k), k > 0}, packed(i, k),
                     right + k * width, sums);
     add_tile(sums, height, c.block(i, j, m, n));
   }

@@ -4,7 +4,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "device/cpu/parts.hpp"
 #include "device/cpu/tile_product.hpp"
 #include "host/processor.hpp"
+#include "host/threads.hpp"
 
 namespace lupine {
 
@@ -66,10 +66,8 @@ class RoundedParts {
   /// @param memory for the parts, which must stay
   RoundedParts(MatrixView<const float> triangle, TileVector<Bfloat16>& memory)
       : memory_(room(memory, plan(triangle, 0, 0))) {
-    RegionFailure failure;
-#pragma omp parallel for schedule(dynamic) if (worth_threads(triangle.rows * triangle.columns))
-    for (std::size_t p = 0; p < parts_.size(); ++p) failure.keep([&] { fill(parts_[p]); });
-    failure.rethrow();
+    for_each_in_threads(static_cast<std::int64_t>(parts_.size()),
+                        [&](std::int64_t p) { fill(parts_[static_cast<std::size_t>(p)]); });
   }
 
   /// The part that multiplies the columns up to `split`; null if it is not rounded.
@@ -136,20 +134,12 @@ class Solver {
     const std::int64_t elements = order * share > least_strip ? strip_elements() : least_strip;
     const std::int64_t width =
         std::min(std::max(elements / order / tile_unit, std::int64_t{1}) * tile_unit, share);
-    std::atomic<std::int64_t> next{0};
-    const auto solve_strips = [&] {
-      for (std::int64_t begin; (begin = next.fetch_add(width)) < count;) {
-        const std::int64_t n = std::min(width, count - begin);
-        solve(triangle_, 0,
-              side == Side::left ? b.block(0, begin, order, n) : b.block(begin, 0, n, order));
-      }
-    };
-    // No parallel region for one thread: products inside one would make new teams each time.
-    if (threads == 1) return solve_strips();
-    RegionFailure failure;
-#pragma omp parallel num_threads(threads)
-    failure.keep(solve_strips);
-    failure.rethrow();
+    for_each_in_threads(ceil_div(count, width), threads, [&](std::int64_t piece) {
+      const std::int64_t begin = piece * width;
+      const std::int64_t n = std::min(width, count - begin);
+      solve(triangle_, 0,
+            side == Side::left ? b.block(0, begin, order, n) : b.block(begin, 0, n, order));
+    });
   }
 
  private:
@@ -195,13 +185,13 @@ class Solver {
     if constexpr (side == Side::left) {
       Bfloat16* rounded = room(known_memory, known.rows * n);
       round(known, 1, n, rounded);
-      multiply_tile(m, n, known.rows, false, low, rounded, product);
+      multiply_tile({m, n, known.rows}, low, rounded, product);
     } else {
       Bfloat16* rounded = room(known_memory, known.rows * known.columns);
       Bfloat16* packed = room(packed_memory, packed_elements(m, known.columns));
       round(known, 1, known.columns, rounded);
       pack_tile({rounded, known.rows, known.columns, known.rows}, packed);
-      multiply_tile(m, n, known.columns, false, packed, low, product);
+      multiply_tile({m, n, known.columns}, packed, low, product);
     }
     add_tile(product, m, rest);
   }

@@ -17,14 +17,18 @@ inline unsigned threads_in_loops() {
   return static_cast<unsigned>(std::max(omp_get_max_threads(), 1));
 }
 
-/// Calls work(i) for all i in [0, count), from several threads. If calls throw, the exception of
+/// Calls work(i) for all i in [0, count), from so many threads. If calls throw, the exception of
 /// the smallest i is thrown again when all threads have stopped; calls of a greater i may be left
-/// out.
+/// out. With one thread there is no parallel region: one inside it would make a new team each time.
 template <class Work>
-void for_each_in_threads(std::int64_t count, const Work& work) {
+void for_each_in_threads(std::int64_t count, int threads, const Work& work) {
+  if (threads == 1 || count <= 1) {
+    for (std::int64_t i = 0; i < count; ++i) work(i);
+    return;
+  }
   std::exception_ptr thrown;
   std::atomic<std::int64_t> failed = count;  // the smallest i whose call has thrown
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
   for (std::int64_t i = 0; i < count; ++i) {
     if (i > failed.load(std::memory_order_relaxed)) continue;
     try {
@@ -38,6 +42,10 @@ void for_each_in_threads(std::int64_t count, const Work& work) {
     }
   }
   if (thrown) std::rethrow_exception(thrown);
+}
+template <class Work>
+void for_each_in_threads(std::int64_t count, const Work& work) {
+  for_each_in_threads(count, std::max(omp_get_max_threads(), 1), work);
 }
 
 }  // namespace lupine
