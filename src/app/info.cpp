@@ -70,7 +70,7 @@ std::string gpu_text(int gpu) {
 std::string info_text(const std::string& uncorrected, int size) {
   const ProcessorInfo processor = processor_info();
   const NodeMemory memory = node_memory();
-  const auto device = make_device({.kind = DeviceKind::cpu});
+  const auto device = make_device({.kind = DeviceKind::cpu, .threads = bound_cores()});
   std::string text;
   const auto line = [&](const char* label, const std::string& value) {
     text += fmt::format("{:<18} {}\n", label, value);

@@ -39,9 +39,11 @@ std::string figure_lines(const NodeCheck& check) {
       text += fmt::format("{:<40} {:>12}\n", name, "not known");
       continue;
     }
-    text +=
-        fmt::format("{:<40} {:>12.4g} {:>7.1f} % {}\n", name, spread->median,
-                    100 * spread->deviation / spread->median, worst_text(check, figure, *spread));
+    text += fmt::format("{:<40} {:>12.4g}", name, spread->median);
+    if (check.places.size() > 1)
+      text += fmt::format(" {:>7.1f} % {}", 100 * spread->deviation / spread->median,
+                          worst_text(check, figure, *spread));
+    text += "\n";
   }
   return text;
 }

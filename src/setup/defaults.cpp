@@ -46,6 +46,7 @@ struct Row {
   std::int64_t chunk_alone;  // chunk of a rank alone in its process column
   std::int64_t chunk;        // chunk of several ranks: some ten milliseconds of an update
   int leaf;
+  int threads = 1;  // the row is for ranks of at least so many
 };
 
 constexpr std::int64_t all_columns = 0;
@@ -53,13 +54,16 @@ constexpr std::int64_t all_columns = 0;
 // The last row of an engine whose `above` is less than the local order applies. A faster update
 // needs wider panels, so that reading and writing C does not limit it: with 700 columns a GPU's
 // memory only just keeps up with its tensor cores. HPL factors its panels more slowly, so its
-// blocks are smaller. The rows of GPUs are those of predictions (lupine predict) for an H200.
+// blocks are smaller. On many cores each has less of the memory's bandwidth. The rows of GPUs are
+// those of predictions (lupine predict) for an H200, that of many threads those for nodes of 64 to
+// 128 cores.
 // clang-format off
 constexpr Row default_rows[] = {
     // each pair: of one rank, of several
     // engine           above           nb   look-ahead             chunk  leaf
     {Engine::cpu_fast,      0, 1024,  384,   0, 1,  all_columns,   2048,   16},
-    {Engine::cpu_fast,  12288, 1024,  384,   0, 1,         8192,   2048,   16},
+    {Engine::cpu_fast,  12288, 1024, 1024,   0, 1,         8192,   2048,   16},
+    {Engine::cpu_fast,  32768, 2048, 2048,   0, 1,         8192,   2048,   16, 16},
     {Engine::cpu_other,     0,  512,  512,   0, 1,  all_columns,   2048,   16},
     {Engine::cpu_fp64,      0,  384,  384,   0, 1,  all_columns,   2048,   16},
     {Engine::cuda_low,      0, 1024, 1024,   1, 1,        16384,  16384,   32},
@@ -69,10 +73,10 @@ constexpr Row default_rows[] = {
 };
 // clang-format on
 
-const Row& row_of(Engine engine, std::int64_t local_order) {
+const Row& row_of(Engine engine, std::int64_t local_order, int threads) {
   const Row* found = nullptr;
   for (const Row& row : default_rows)
-    if (row.engine == engine && local_order > row.above) found = &row;
+    if (row.engine == engine && local_order > row.above && threads >= row.threads) found = &row;
   return *found;
 }
 
@@ -93,9 +97,9 @@ std::int64_t largest_nb_for(const LuPlan& lu, bool fast) {
 
 }  // namespace
 
-Defaults defaults_for(const LuPlan& lu, bool fast) {
+Defaults defaults_for(const LuPlan& lu, bool fast, int threads) {
   const std::int64_t sides = std::max(lu.grid.nprow, lu.grid.npcol);
-  const Row& row = row_of(engine_of(lu, fast), ceil_div(lu.n, sides));
+  const Row& row = row_of(engine_of(lu, fast), ceil_div(lu.n, sides), threads);
   const bool alone = lu.grid.size() == 1;
   const std::int64_t most = alone ? row.nb_alone : row.nb;
   // Columns of complex numbers are as wide for products as twice as many of real ones.
@@ -103,6 +107,7 @@ Defaults defaults_for(const LuPlan& lu, bool fast) {
   const std::int64_t chunk = lu.grid.nprow == 1 ? row.chunk_alone : row.chunk;
   std::string name(words(row.engine));
   if (row.above > 0) name += fmt::format(", above {} a rank", row.above);
+  if (row.threads > 1) name += fmt::format(" of {} threads", row.threads);
   return {{nb, alone ? row.lookahead_alone : row.lookahead, chunk},
           row.leaf,
           std::move(name),

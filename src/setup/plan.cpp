@@ -120,7 +120,7 @@ void Planning::choose_precision() {
 Defaults Planning::defaults(std::int64_t n) const {
   LuPlan of = setup_.lu;
   of.n = n;
-  return defaults_for(of, setup_.fast);
+  return defaults_for(of, setup_.fast, setup_.machine.run.threads);
 }
 
 Tuning Planning::tuning(std::int64_t n) const {
@@ -299,10 +299,11 @@ void Planning::check_fit() {
   const double needed = least <= budget.rank_free ? rank_bytes(lu(o.n)) : least;
   const std::int64_t most = largest_that_fits(budget.rank_free);
   throw NotEnoughMemory(fmt::format(
-      "{} {} does not fit: it needs {} a rank ({} for {} ranks on {}), free are {} ({} there); "
+      "{} {} does not fit: it needs {} a rank ({} for {} rank{} on {}), free are {} ({} there); "
       "{}",
       asked_.size, o.n, gibibytes(needed), gibibytes(needed * budget.sharing), budget.sharing,
-      where(budget), gibibytes(budget.rank_free), gibibytes(budget.shared_free),
+      budget.sharing == 1 ? "" : "s", where(budget), gibibytes(budget.rank_free),
+      gibibytes(budget.shared_free),
       most > 0 ? fmt::format("allowed is at most {} {}", asked_.size, most)
                : fmt::format("no {} fits there", asked_.size)));
 }
@@ -348,7 +349,7 @@ ProfileKey profile_key(const LuSetup& setup) {
 void LuSetup::settle_free(const LuRequest& request) {
   run.broadcast = lu.broadcast = request.run.broadcast;
   lu.ndiv = request.ndiv;
-  const Defaults table = defaults_for(lu, fast);
+  const Defaults table = defaults_for(lu, fast, machine.run.threads);
   const bool open = lu.pivoting != Pivoting::none && request.leaf == 0;
   lu.leaf = open ? table.leaf : request.leaf;
   reasons.leaf = open ? table.source() : "";

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "core/clock.hpp"
+#include "core/expects.hpp"
 #include "core/fastest.hpp"
 #include "cpu/loops.hpp"
 #include "device/cpu/onednn.hpp"
@@ -155,6 +156,7 @@ bool measure_tiles() {
 
 void multiply_tile(const TileProduct& product, const Bfloat16* packed, const Bfloat16* b,
                    float* c) {
+  LUPINE_EXPECTS(product.m % tile_unit == 0 && product.n % tile_unit == 0);
   try {
     primitive(product)(packed, b, c);
   } catch (const dnnl::error& e) {
