@@ -140,7 +140,7 @@ void add_products(float alpha, const Expanded& l, const Expanded& u, MatrixView<
 }  // namespace
 
 CpuDevice::CpuDevice(int threads, const RunContext& run)
-    : Device(run), threads_(threads), native_bf16_(onednn_built() && native_bf16()) {
+    : Device(run), threads_(threads), native_bf16_(onednn_works() && native_bf16()) {
   settle_in_limit(threads);
 }
 

@@ -55,8 +55,8 @@ const dnnl::matmul& product() {
 
 }  // namespace
 
-bool onednn_built() {
-  return true;
+bool onednn_works() {
+  return dnnl::engine::get_count(dnnl::engine::kind::cpu) > 0;
 }
 
 void onednn_multiply_add(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c) {
@@ -84,7 +84,7 @@ void onednn_multiply_add(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c
 
 #else
 
-bool onednn_built() {
+bool onednn_works() {
   return false;
 }
 void onednn_multiply_add(ConstAnyMatrix, ConstAnyMatrix, MatrixView<float>) {

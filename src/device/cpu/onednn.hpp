@@ -10,8 +10,9 @@
 
 namespace lupine {
 
-/// Whether Lupine was built with oneDNN.
-bool onednn_built();
+/// Whether Lupine was built with oneDNN, and oneDNN finds this processor: one that was built for
+/// SYCL may find none.
+bool onednn_works();
 
 /// C <- C + A B, summed in FP32. A and B are both BF16, or both FP32. May be called from several
 /// threads; inside a parallel region it runs on the calling thread.
