@@ -14,7 +14,8 @@ export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHD
 
 build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libdnnl-dev libfmt-dev
   nlohmann-json3-dev libcli11-dev libhwloc-dev libzip-dev gnuplot-nox)
-test_packages=(catch2 libblis-openmp-dev liblapacke-dev libboost-context-dev doxygen)
+test_packages=(catch2 libblis-openmp-dev liblapacke-dev libboost-context-dev)
+check_packages=(doxygen)  # of the checks of the sources
 bundle_packages=(binutils xz-utils)
 arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 # With one that Debian's package depends on, and that a build does not need.
@@ -29,8 +30,8 @@ system=$(. /etc/os-release 2>/dev/null && echo "${ID:-}${VERSION_ID:-}") || syst
 # and with LLVM's OpenMP.
 clang_packages=(clang)
 case "$system" in
-  debian12 | ubuntu22.04) test_packages+=(clang-format-14 clang-tidy-14 libomp-14-dev) ;;
-  *) test_packages+=(clang-format clang-tidy libomp-dev) ;;
+  debian12 | ubuntu22.04) check_packages+=(clang-format-14 clang-tidy-14 libomp-14-dev) ;;
+  *) check_packages+=(clang-format clang-tidy libomp-dev) ;;
 esac
 case "$system" in
   debian12) clang_packages+=(libclang-rt-14-dev libomp-14-dev) ;;
