@@ -46,7 +46,7 @@ struct Row {
   std::int64_t chunk_alone;  // chunk of a rank alone in its process column
   std::int64_t chunk;        // chunk of several ranks: some ten milliseconds of an update
   int leaf;
-  int threads = 1;  // the row is for ranks of at least so many
+  int threads = 0;  // the row is for ranks of at least so many
 };
 
 constexpr std::int64_t all_columns = 0;
@@ -107,7 +107,7 @@ Defaults defaults_for(const LuPlan& lu, bool fast, int threads) {
   const std::int64_t chunk = lu.grid.nprow == 1 ? row.chunk_alone : row.chunk;
   std::string name(words(row.engine));
   if (row.above > 0) name += fmt::format(", above {} a rank", row.above);
-  if (row.threads > 1) name += fmt::format(" of {} threads", row.threads);
+  if (row.threads > 0) name += fmt::format(" of {} threads", row.threads);
   return {{nb, alone ? row.lookahead_alone : row.lookahead, chunk},
           row.leaf,
           std::move(name),

@@ -149,6 +149,7 @@ TEST_CASE("the table of defaults has a row for each kind of update") {
   CHECK(on_cpu(8000, Precision::bf16, true).row == "cpu fast 16 bits");
   for (const GridShape shape : {one, many}) {
     const LuPlan lu{.n = large, .grid = shape, .precision = Precision::bf16};
+    CHECK(defaults_for(lu, true, 0).tuning.nb == 1024);
     CHECK(defaults_for(lu, true, 15).tuning.nb == 1024);
     CHECK(defaults_for(lu, true, 16).tuning.nb == 2048);
     CHECK(defaults_for(lu, true, 16).row == "cpu fast 16 bits, above 32768 a rank of 16 threads");
