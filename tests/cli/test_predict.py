@@ -392,7 +392,7 @@ class Studies(Folder):
         self.assertEqual(outcomes[0].out, outcomes[1].out)
         rows = self.read("0.json")["rows"]
         self.assertEqual([(row["ranks"], row["n"]) for row in rows], [(1, 1000), (2, 1414), (8, 2828)])
-        self.assertEqual(rows, self.read("1.json")["rows"])
+        self.assert_alike(rows, self.read("1.json")["rows"])
         alone = self.predict(*words[1:6], "--ranks", "1")
         self.assertEqual(rows[0]["time_seconds"], alone["time_seconds"])
         if plot:
