@@ -67,10 +67,10 @@ std::string gpu_text(int gpu) {
 
 }  // namespace
 
-std::string info_text(const std::string& uncorrected, int size) {
-  const ProcessorInfo processor = processor_info();
+std::string info_text(const std::string& uncorrected, int size, const CoreShare& share) {
+  const ProcessorInfo& processor = share.processor;
   const NodeMemory memory = node_memory();
-  const auto device = make_device({.kind = DeviceKind::cpu, .threads = bound_cores()});
+  const auto device = make_device({.kind = DeviceKind::cpu, .threads = share.threads()});
   std::string text;
   const auto line = [&](const char* label, const std::string& value) {
     text += fmt::format("{:<18} {}\n", label, value);

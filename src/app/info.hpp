@@ -5,11 +5,14 @@
 
 #include <string>
 
+#include "setup/machine.hpp"
+
 namespace lupine {
 
 /// The text of `lupine info`: versions, and the processor, memory and devices of this node.
 /// @param uncorrected description of BLAS before better kernels were chosen; empty if none were
 /// @param size number of ranks of the job
-std::string info_text(const std::string& uncorrected, int size);
+/// @param share the cores of this rank
+std::string info_text(const std::string& uncorrected, int size, const CoreShare& share);
 
 }  // namespace lupine

@@ -207,9 +207,11 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
       return run_benchmarks(world, arguments, place_of_profile(arguments), quoted(words), notes);
     case Command::calibrate:
       return run_calibration(world, arguments);
-    case Command::info:
-      on_rank_0(world, [&] { print(info_text(uncorrected, world.size())); });
+    case Command::info: {
+      const CoreShare share = core_share(world);
+      on_rank_0(world, [&] { print(info_text(uncorrected, world.size(), share)); });
       return 0;
+    }
     case Command::verify: {
       std::int64_t status = 0;
       on_rank_0(world, [&] { status = verify_submission(arguments.submission); });

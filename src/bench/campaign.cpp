@@ -127,7 +127,7 @@ Campaign::Campaign(const Communicator& world, const std::vector<BenchmarkOptions
     ranks_.push_back(ranks_of(options, world));
     if (!is_new) {
       LuSetup setup = setups_[same->second];
-      setup.settle_free(request_of(options));
+      if (world.rank() < ranks_.back()) setup.settle_free(request_of(options));
       setups_.emplace_back(options, std::move(setup));
       continue;
     }

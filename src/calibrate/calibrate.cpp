@@ -16,6 +16,7 @@
 #include "calibrate/operation_trials.hpp"
 #include "calibrate/pair_times.hpp"
 #include "comm/agreement.hpp"
+#include "core/counted.hpp"
 #include "host/processor.hpp"
 #include "io/text.hpp"
 #include "setup/memory.hpp"
@@ -153,8 +154,8 @@ Calibration Calibrator::run() {
   const std::string date = text_of_rank_0(
       all_, utc_text(std::time(nullptr)).substr(0, std::string("2026-11-22").size()));
   const int threads = machine_.facts().run.threads;
-  source_ = fmt::format("lupine predict --calibrate, {}, {} rank{} of {} thread{}", date,
-                        all_.size(), all_.size() == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
+  source_ = fmt::format("lupine predict --calibrate, {}, {} of {}", date,
+                        counted(all_.size(), "rank"), counted(threads, "thread"));
   set_machine();
   set_device();
   set_operations();
@@ -180,7 +181,7 @@ void Calibrator::set_machine() {
   if (!again_) {
     model_.name = slug(processor_);
     model_.description =
-        fmt::format("{}, {} core{} a node, as measured", processor_, cores, cores == 1 ? "" : "s");
+        fmt::format("{}, {} a node, as measured", processor_, counted(cores, "core"));
     measured("nodes", model_.nodes, std::ssize(nodes));
     measured("devices", model_.devices, gpu_ ? node_gpus_ : std::max(ranks, cores));
     model_.topology = nodes.size() > 1 ? Topology::star : Topology::single;

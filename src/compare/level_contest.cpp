@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "comm/agreement.hpp"
@@ -86,7 +87,7 @@ void LevelContest::enter(Level level, Precision precision, const Profile& profil
 void LevelContest::load(std::int64_t nb) {
   if (a_ && nb_ == nb) return;
   a_.reset();  // before there is another one
-  a_.emplace(machine_.grid(), machine_.device(), system_, nb);
+  a_ = std::make_unique<UserMatrix>(machine_.grid(), machine_.device(), system_, nb);
   nb_ = nb;
   const Distribution& columns = a_->columns();
   x_.resize(static_cast<std::size_t>(columns.local_size()));

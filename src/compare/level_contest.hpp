@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,11 +45,11 @@ class LevelContest final : public Contest {
   BenchmarkOptions options_;
   KnownSystem system_;
   Machine machine_;
-  std::vector<LuSetup> setups_;  // one of each solver
-  std::optional<UserMatrix> a_;  // from the first round on
-  std::int64_t nb_ = 0;          // of a_
-  Vector b_;                     // along rows, in the blocks of a_
-  Vector x_;                     // along columns
+  std::vector<LuSetup> setups_;    // one of each solver
+  std::unique_ptr<UserMatrix> a_;  // from the first round on
+  std::int64_t nb_ = 0;            // of a_
+  Vector b_;                       // along rows, in the blocks of a_
+  Vector x_;                       // along columns
 };
 
 }  // namespace lupine

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/counted.hpp"
 #include "profile.hpp"
 #include "repetition.hpp"
 #include "tasks.hpp"
@@ -93,7 +94,7 @@ void Suites::on_ranks(const std::string& step, const std::string& what, const st
                       int count, const std::string& filter) {
   Task task;
   task.step = step;
-  task.name = fmt::format("{}, {} rank{}", what, count, count == 1 ? "" : "s");
+  task.name = fmt::format("{}, {}", what, counted(count, "rank"));
   task.command = ranks(count, program);
   if (!filter.empty()) task.command.push_back(filter);
   show_durations(task);

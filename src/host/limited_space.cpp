@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "core/expects.hpp"
 #include "host/thread_scope.hpp"
 
@@ -96,9 +97,9 @@ void settle_in_limit(int threads) {
   if (could_start) start_team(threads);  // first: what it maps is not there for the buffers
   if (!could_start || !can_map(missing))
     throw NotEnoughMemory(fmt::format(
-        "a limit of the process (ulimit -v, ulimit -d) leaves no memory for {} thread{}: OpenBLAS "
+        "a limit of the process (ulimit -v, ulimit -d) leaves no memory for {}: OpenBLAS "
         "needs {} MiB more; allowed: a larger limit, or fewer threads",
-        threads, threads == 1 ? "" : "s", missing >> 20));
+        counted(threads, "thread"), missing >> 20));
   take_buffers(threads);
   settled = threads;
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <lupine/error.hpp>
 
+#include "core/counted.hpp"
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "device/cpu/product_parts.hpp"
@@ -48,8 +49,7 @@ class PaperCpu final : public Device {
   DeviceKind kind() const override { return DeviceKind::cpu; }
   std::string description() const override {
     const DeviceModel& model = self().device();
-    return fmt::format("{}, {} thread{}, simulated", model.name, model.threads,
-                       model.threads == 1 ? "" : "s");
+    return fmt::format("{}, {}, simulated", model.name, counted(model.threads, "thread"));
   }
   std::optional<Paper> on_paper() const override { return paper_of(*self().scenario); }
   // A machine file gives the rates of all updates, emulated or not.

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "comm/agreement.hpp"
+#include "core/counted.hpp"
 #include "core/numbers.hpp"
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
@@ -164,15 +165,14 @@ std::string step_text(const Scenario& scenario, const SystemSizes& sizes,
                       const std::vector<StepCost>& steps) {
   const auto done = std::ranges::find_if(steps, &std::string::empty, &StepCost::refusal);
   std::string text = machine_head("solve", scenario, std::to_string(scenario.ranks));
-  text +=
-      line("SYSTEM", fmt::format("N {}, {}, {} right-hand side{}", sizes.n,
-                                 sizes.field == Field::complex ? "complex" : "real",
-                                 sizes.right_hand_sides, sizes.right_hand_sides == 1 ? "" : "s"));
+  text += line("SYSTEM", fmt::format("N {}, {}, {}", sizes.n,
+                                     sizes.field == Field::complex ? "complex" : "real",
+                                     counted(sizes.right_hand_sides, "right-hand side")));
   text += line("GRID", fmt::format("{} x {}", done->lu.grid.nprow, done->lu.grid.npcol));
-  text += fmt::format(
-      "\nPREDICTED; x s: LU and {} correction{}\n{:<9} {:>6} {:>11} {:>13} {:>13} {:>11} {:>10}\n",
-      scenario.corrections, scenario.corrections == 1 ? "" : "s", "precision", "NB", "LU s",
-      "LU GFLOP/s", "correction s", "x s", "GiB a rank");
+  text +=
+      fmt::format("\nPREDICTED; x s: LU and {}\n{:<9} {:>6} {:>11} {:>13} {:>13} {:>11} {:>10}\n",
+                  counted(scenario.corrections, "correction"), "precision", "NB", "LU s",
+                  "LU GFLOP/s", "correction s", "x s", "GiB a rank");
   for (const StepCost& step : steps) text += row_text(step, scenario.corrections);
   return text + "\n";
 }

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "core/counted.hpp"
 #include "core/numbers.hpp"
 #include "report/option_lines.hpp"
 #include "report/report_parts.hpp"
@@ -124,10 +125,9 @@ std::string machine_lines(OptionLines& lines, const Setup& setup, double needed)
   text += lines.take_as("stall_timeout", stall_text(o.stall_timeout));
   text += line("MEMORY", fmt::format("{} needed a rank, {} free", gibibytes(needed),
                                      gibibytes(memory.rank_free)));
-  text +=
-      line(memory.on_device ? "GPU" : "NODE",
-           fmt::format("{} free for {} rank{} on {} ({})", gibibytes(memory.shared_free),
-                       memory.sharing, memory.sharing == 1 ? "" : "s", memory.host, memory.bound));
+  text += line(memory.on_device ? "GPU" : "NODE",
+               fmt::format("{} free for {} on {} ({})", gibibytes(memory.shared_free),
+                           counted(memory.sharing, "rank"), memory.host, memory.bound));
   return text;
 }
 
@@ -312,8 +312,8 @@ std::string sensor_lines(const BenchmarkRun& run) {
 
 std::string convergence(const BenchmarkResult& r) {
   if (r.history.empty()) return "";
-  std::string text = fmt::format("\nRefinement: {}, {} correction{}; scaled residual after each:\n",
-                                 name(r.method), r.iterations, r.iterations == 1 ? "" : "s");
+  std::string text = fmt::format("\nRefinement: {}, {}; scaled residual after each:\n",
+                                 name(r.method), counted(r.iterations, "correction"));
   for (std::size_t i = 0; i < r.history.size(); ++i)
     text += fmt::format("  {:>3}  {:.3e}\n", i + 1, r.history[i]);
   return text;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/report_parts.hpp"
+#include "core/counted.hpp"
 #include "io/text.hpp"
 
 #include <fmt/format.h>
@@ -50,8 +51,7 @@ std::string list(const char* title, const std::vector<std::string>& notes) {
 
 std::string ranks_text(const std::vector<std::string>& hosts) {
   const std::size_t count = nodes(hosts).size();
-  return fmt::format("{} on {} node{}, the first {}", hosts.size(), count, count == 1 ? "" : "s",
-                     hosts.front());
+  return fmt::format("{} on {}, the first {}", hosts.size(), counted(count, "node"), hosts.front());
 }
 
 std::string chunk_text(std::int64_t chunk, std::int64_t n) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/solve_report.hpp"
+#include "core/counted.hpp"
 #include "io/text.hpp"
 
 #include <fmt/format.h>
@@ -85,10 +86,9 @@ std::string given_lines(const SolveRun& run, const Solution& s) {
   const SolveOptions& o = run.options;
   std::string text = line("A", fmt::format("{}, {} x {}{}", run.a, run.n, run.n,
                                            run.field == Field::real ? "" : ", complex"));
-  text +=
-      line("b", run.b.empty() ? "none given: A times ones, so that x should be ones"
-                              : fmt::format("{}, {} right-hand side{}", run.b, run.right_hand_sides,
-                                            run.right_hand_sides == 1 ? "" : "s"));
+  text += line("b", run.b.empty() ? "none given: A times ones, so that x should be ones"
+                                  : fmt::format("{}, {}", run.b,
+                                                counted(run.right_hand_sides, "right-hand side")));
   text += line("x", run.x.empty() ? "not kept: no -o" : run.x);
   OptionLines lines;
   lines.add(o);

@@ -27,8 +27,8 @@ struct Defaults {
 /// size is large enough for the update to run at its full rate. A small problem gets a smaller one,
 /// at most n, so that every rank has blocks and there are steps to overlap.
 /// @param fast whether 16-bit updates are much faster than FP32's
-/// @param threads of a rank, on a CPU; 0 on a rank outside the grid
-Defaults defaults_for(const LuPlan& lu, bool fast, int threads = 1);
+/// @param threads of a rank, on a CPU
+Defaults defaults_for(const LuPlan& lu, bool fast, int threads);
 
 /// The part of the update's rate that a whole run typically reaches; a time target bounds n by it.
 /// It is less with pivoting, which exchanges rows.

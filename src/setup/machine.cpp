@@ -9,12 +9,23 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
-#include "host/processor.hpp"
 #include "host/thread_scope.hpp"
 #include "setup/options_check.hpp"
 #include "setup/placement.hpp"
 
 namespace lupine {
+
+CoreShare core_share(const Communicator& all) {
+  CoreShare share;
+  share.processor = agreed(all, [] { return processor_info(); });
+  const std::string mine = core_binding();
+  const std::vector<std::string> bindings = all.split_node().all_gather(mine);
+  const auto beside = std::ranges::count_if(
+      bindings, [&](const std::string& other) { return bindings_overlap(mine, other); });
+  share.node_ranks = static_cast<int>(bindings.size());
+  share.sharing = std::max(1, static_cast<int>(beside));
+  return share;
+}
 
 /// Makes a machine's choices one after the other, with the same outcome on every rank.
 class MachineChoice {
@@ -37,7 +48,7 @@ class MachineChoice {
  private:
   void choose_grid();
   void choose_threads();
-  void note_binding(const ProcessorInfo& processor, int node_ranks, int sharing);
+  void note_binding(const CoreShare& share);
   void choose_device();
   std::string why_not_gpus(int gpus) const;
   std::vector<PeerSupport> peer_support() const;
@@ -65,22 +76,17 @@ void MachineChoice::choose_grid() {
 }
 
 void MachineChoice::choose_threads() {
-  const ProcessorInfo processor = agreed(all_, [] { return processor_info(); });
-  const std::string mine = core_binding();
-  const std::vector<std::string> bindings = all_.split_node().all_gather(mine);
-  const auto sharing = static_cast<int>(
-      std::count_if(bindings.begin(), bindings.end(),
-                    [&](const std::string& other) { return bindings_overlap(mine, other); }));
+  const CoreShare share = core_share(all_);
   if (facts_.run.threads == 0) facts_.reasons.threads = "each rank's share of the cores it may use";
-  threads_ = facts_.run.threads != 0 ? facts_.run.threads
-                                     : std::max(1, processor.bound_cores / std::max(1, sharing));
-  note_binding(processor, static_cast<int>(bindings.size()), sharing);
+  threads_ = facts_.run.threads != 0 ? facts_.run.threads : share.threads();
+  note_binding(share);
   const std::int64_t threads = threads_ = std::min(threads_, largest_team());
   facts_.run.threads = static_cast<int>(all_.all_reduce(threads, Reduction::min));
   facts_.most_threads = static_cast<int>(all_.all_reduce(threads, Reduction::max));
 }
 
-void MachineChoice::note_binding(const ProcessorInfo& processor, int node_ranks, int sharing) {
+void MachineChoice::note_binding(const CoreShare& share) {
+  const ProcessorInfo& processor = share.processor;
   std::string problem;
   if (threads_ > largest_team())
     problem = fmt::format(
@@ -92,10 +98,10 @@ void MachineChoice::note_binding(const ProcessorInfo& processor, int node_ranks,
         "{} threads, but bound to {} of {} cores (mpirun --bind-to none lets "
         "ranks use all)",
         threads_, processor.bound_cores, processor.cores);
-  else if (threads_ * std::max(1, sharing) > processor.bound_cores)
-    problem = fmt::format("{} ranks of {} threads each share {} cores", sharing, threads_,
+  else if (threads_ * share.sharing > processor.bound_cores)
+    problem = fmt::format("{} ranks of {} threads each share {} cores", share.sharing, threads_,
                           processor.bound_cores);
-  else if (processor.bound_cores < processor.cores / node_ranks)
+  else if (processor.bound_cores < processor.cores / share.node_ranks)
     problem = fmt::format(
         "bound to {} of {} cores, fewer than its share (mpirun --bind-to none "
         "lets ranks use all)",

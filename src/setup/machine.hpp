@@ -7,6 +7,7 @@
 #include <mpi.h>
 #include <lupine/options.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "comm/run_watch.hpp"
 #include "core/run_context.hpp"
 #include "device/device.hpp"
+#include "host/processor.hpp"
 #include "setup/sizing.hpp"
 #include "transport/transport.hpp"
 
@@ -43,6 +45,18 @@ struct MachineFacts {
   void settle(RunOptions& options) const;
   GridShape shape() const { return {run.nprow, run.npcol, run.order}; }
 };
+
+/// The cores of a rank, which other ranks of its node may share.
+struct CoreShare {
+  ProcessorInfo processor;
+  int node_ranks = 1;  ///< ranks of its node
+  int sharing = 1;     ///< those that may run on one of this rank's cores, itself included
+
+  /// Threads of the rank where the user gives no number: the cores are divided among those ranks.
+  int threads() const { return std::max(1, processor.bound_cores / sharing); }
+};
+/// Collective. @throws AgreedFault
+CoreShare core_share(const Communicator& all);
 
 /// The process grid, this rank's threads and device, and the transport between the ranks' devices.
 /// All of them work in one run, whose watch covers their waits from the constructor on.

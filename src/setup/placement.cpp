@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "core/counted.hpp"
+
 namespace lupine {
 
 int gpu_of(int node_rank, int gpus, const std::vector<int>& list) {
@@ -14,9 +16,9 @@ int gpu_of(int node_rank, int gpus, const std::vector<int>& list) {
   for (const int gpu : list)
     if (gpu < 0 || gpu >= gpus)
       throw UsageError(
-          fmt::format("--gpus {} is not allowed: this process sees {} GPU{}; allowed: "
+          fmt::format("--gpus {} is not allowed: this process sees {}; allowed: "
                       "0 to {}",
-                      gpu, gpus, gpus == 1 ? "" : "s", gpus - 1));
+                      gpu, counted(gpus, "GPU"), gpus - 1));
   return list[static_cast<std::size_t>(node_rank) % list.size()];
 }
 

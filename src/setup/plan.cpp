@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "core/counted.hpp"
 #include "core/numbers.hpp"
 #include "core/scalar.hpp"
 #include "device/device_traits.hpp"
@@ -299,10 +300,10 @@ void Planning::check_fit() {
   const double needed = least <= budget.rank_free ? rank_bytes(lu(o.n)) : least;
   const std::int64_t most = largest_that_fits(budget.rank_free);
   throw NotEnoughMemory(fmt::format(
-      "{} {} does not fit: it needs {} a rank ({} for {} rank{} on {}), free are {} ({} there); "
+      "{} {} does not fit: it needs {} a rank ({} for {} on {}), free are {} ({} there); "
       "{}",
-      asked_.size, o.n, gibibytes(needed), gibibytes(needed * budget.sharing), budget.sharing,
-      budget.sharing == 1 ? "" : "s", where(budget), gibibytes(budget.rank_free),
+      asked_.size, o.n, gibibytes(needed), gibibytes(needed * budget.sharing),
+      counted(budget.sharing, "rank"), where(budget), gibibytes(budget.rank_free),
       gibibytes(budget.shared_free),
       most > 0 ? fmt::format("allowed is at most {} {}", asked_.size, most)
                : fmt::format("no {} fits there", asked_.size)));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -273,7 +274,7 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
   for (std::size_t i = 0; i < left.size(); i += width) {
     const auto numbers = std::span(left).subspan(i, std::min(width, left.size() - i));
     if (!unsolved.empty() && !last())
-      unsolved.insert(unsolved.end(), numbers.begin(), numbers.end());
+      std::ranges::copy(numbers, std::back_inserter(unsolved));
     else
       solve_block(b, numbers, left.size(), unsolved, solution);
   }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "comm/agreement.hpp"
+#include "core/counted.hpp"
 #include "source/source_parts.hpp"
 
 namespace lupine {
@@ -154,7 +155,7 @@ class DenseRightHandSide : public SolvedOnRank {
   std::int64_t count() const override { return count_; }
   Field field() const override { return field_; }
   std::string description() const override {
-    return fmt::format("an array of {} {}{}", columns_text(count_),
+    return fmt::format("an array of {} {}{}", counted(count_, "column"),
                        everywhere_ ? "on every rank" : array_.place(),
                        field_ == Field::real ? "" : ", complex");
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/agreement.hpp"
+#include "core/counted.hpp"
 #include "host/threads.hpp"
 #include "source/source_parts.hpp"
 
@@ -56,7 +57,7 @@ std::string described_order(std::int64_t n, Field field) {
   return fmt::format("a function, of order {}{}", n, field == Field::real ? "" : ", complex");
 }
 std::string described_columns(std::int64_t count, Field field) {
-  return "a function, of " + columns_text(count) + (field == Field::real ? "" : ", complex");
+  return "a function, of " + counted(count, "column") + (field == Field::real ? "" : ", complex");
 }
 
 /// Functions of elements and of blocks whose values are of type T: double, or complex double.

@@ -75,10 +75,6 @@ void require_count(std::int64_t count) {
   if (count < 1) throw UsageError(fmt::format("b has {} columns; allowed: at least 1", count));
 }
 
-std::string columns_text(std::int64_t count) {
-  return fmt::format("{} column{}", count, count == 1 ? "" : "s");
-}
-
 RowShares::RowShares(std::int64_t n, const Communicator& all)
     : mine(n, std::max<std::int64_t>(ceil_div(n, all.size()), 1), all.size(), all.rank()) {
   for (int rank = 0; rank < all.size(); ++rank)

@@ -19,9 +19,6 @@ void require_order(std::int64_t n);
 /// @throws UsageError unless count >= 1
 void require_count(std::int64_t count);
 
-/// "1 column", "2 columns"
-std::string columns_text(std::int64_t count);
-
 /// n rows divided among all ranks: each rank has one contiguous range.
 struct RowShares {
   RowShares(std::int64_t n, const Communicator& all);

@@ -238,6 +238,14 @@ class Help(Case):
                       "memory", "device cpu", "device cuda", "update precisions"):
             self.assertEqual(len(re.findall(rf"^{label}  ", outcome.out, re.M)), 1, label)
 
+    def test_info_shows_the_threads_that_a_rank_would_have(self):
+        outcome = run("info")
+        cores = int(re.search(r"^cores .*this rank may use (\d+) ", outcome.out, re.M).group(1))
+        threads = re.compile(r"^device cpu .*, (\d+) threads?,", re.M)
+        self.assertEqual(int(threads.search(outcome.out).group(1)), cores)
+        shared = run("info", ranks=2)  # ranks that may use all cores
+        self.assertEqual(int(threads.search(shared.out).group(1)), max(1, cores // 2))
+
     def test_the_cuda_device_is_there_where_it_was_built(self):
         outcome = run("info")
         self.assert_status(outcome, 0)

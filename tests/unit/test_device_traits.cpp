@@ -39,7 +39,7 @@ TEST_CASE("every device has a row in the table of defaults for each kind of upda
     for (const Precision p :
          {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32, Precision::fp64})
       for (const bool native : {false, true}) {
-        const Defaults d = defaults_for({.n = 1000000, .device = kind, .precision = p}, native);
+        const Defaults d = defaults_for({.n = 1000000, .device = kind, .precision = p}, native, 1);
         CAPTURE(name(kind), name(p), native);
         CHECK(d.tuning.nb > 1);
         CHECK(d.row.find(name(kind)) == 0);

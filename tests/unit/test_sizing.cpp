@@ -95,12 +95,12 @@ constexpr GridShape one{};
 constexpr GridShape many{8, 16, GridOrder::row};
 
 Defaults on_cpu(std::int64_t n, Precision precision, bool fast, const GridShape& shape = one) {
-  return defaults_for({.n = n, .grid = shape, .precision = precision}, fast);
+  return defaults_for({.n = n, .grid = shape, .precision = precision}, fast, 1);
 }
 
 Defaults on_gpu(Precision precision, const GridShape& shape = one) {
   return defaults_for(
-      {.n = 1000000, .grid = shape, .device = DeviceKind::cuda, .precision = precision}, true);
+      {.n = 1000000, .grid = shape, .device = DeviceKind::cuda, .precision = precision}, true, 1);
 }
 
 }  // namespace
@@ -149,7 +149,6 @@ TEST_CASE("the table of defaults has a row for each kind of update") {
   CHECK(on_cpu(8000, Precision::bf16, true).row == "cpu fast 16 bits");
   for (const GridShape shape : {one, many}) {
     const LuPlan lu{.n = large, .grid = shape, .precision = Precision::bf16};
-    CHECK(defaults_for(lu, true, 0).tuning.nb == 1024);
     CHECK(defaults_for(lu, true, 15).tuning.nb == 1024);
     CHECK(defaults_for(lu, true, 16).tuning.nb == 2048);
     CHECK(defaults_for(lu, true, 16).row == "cpu fast 16 bits, above 32768 a rank of 16 threads");

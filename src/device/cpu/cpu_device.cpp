@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/counted.hpp"
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "cpu/loops.hpp"
@@ -154,8 +155,8 @@ bool CpuDevice::by_tiles(Precision precision, std::int64_t m, std::int64_t n,
 }
 
 std::string CpuDevice::description() const {
-  return fmt::format("{}, {} thread{}, {}, loops {}{}", processor_model(), threads_,
-                     threads_ == 1 ? "" : "s", blas_description(), loops().name,
+  return fmt::format("{}, {}, {}, loops {}{}", processor_model(), counted(threads_, "thread"),
+                     blas_description(), loops().name,
                      native_bf16_ ? ", " + onednn_description() : "");
 }
 
