@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -17,7 +18,7 @@
 namespace lupine::test::sensor_monitor_tests {
 namespace {
 
-const MonitorSeries& series(const MonitorRecord& record, const std::string& device, Quantity what) {
+const MonitorSeries& series(const MonitorRecord& record, std::string_view device, Quantity what) {
   for (const MonitorSeries& one : record.series)
     if (one.device == device && one.quantity == what) return one;
   throw std::runtime_error("no such series");
