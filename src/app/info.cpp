@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
 #include <lupine/error.hpp>
 
 #include "comm/communicator.hpp"
@@ -10,6 +12,7 @@
 #include "host/blas_library.hpp"
 #include "host/memory_nodes.hpp"
 #include "host/processor.hpp"
+#include "host/thread_scope.hpp"
 #include "io/npz.hpp"
 #include "revision.hpp"
 #include "setup/memory.hpp"
@@ -70,7 +73,8 @@ std::string gpu_text(int gpu) {
 std::string info_text(const std::string& uncorrected, int size, const CoreShare& share) {
   const ProcessorInfo& processor = share.processor;
   const NodeMemory memory = node_memory();
-  const auto device = make_device({.kind = DeviceKind::cpu, .threads = share.threads()});
+  const int threads = std::min(share.threads(), largest_team());
+  const auto device = make_device({.kind = DeviceKind::cpu, .threads = threads});
   std::string text;
   const auto line = [&](const char* label, const std::string& value) {
     text += fmt::format("{:<18} {}\n", label, value);

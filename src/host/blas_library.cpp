@@ -7,10 +7,14 @@
 #include <omp.h>
 #include <lupine/error.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+
+// Of OpenBLAS with OpenMP; null in releases without it.
+extern "C" [[gnu::weak]] int blas_omp_number_max;
 
 namespace lupine {
 
@@ -123,6 +127,14 @@ const OtherBlas* other() {
   return found;
 }
 
+// Newer OpenBLAS, such as 0.3.29, takes no more threads than OpenMP would have had when it was
+// loaded, whatever it is told later.
+void allow_threads(int threads) {
+  int* const most = other() == nullptr ? &blas_omp_number_max
+                                       : static_cast<int*>(other()->find("blas_omp_number_max"));
+  if (most != nullptr) *most = std::max(*most, threads);
+}
+
 }  // namespace
 
 std::string named_blas() {
@@ -156,6 +168,7 @@ int blas_threads() {
 }
 
 void set_blas_threads(int threads) {
+  allow_threads(threads);
   if (other() == nullptr)
     openblas_set_num_threads(threads);
   else if (other()->set_threads != nullptr)

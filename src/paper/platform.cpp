@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <simgrid/s4u.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <lupine/error.hpp>
 
@@ -33,6 +36,32 @@ std::vector<std::string> parts(const std::string& text) {
   return all;
 }
 
+// From SimGrid 4.0 on, an engine has a root, zones are made inside others, and clusters take hosts
+// from their callbacks.
+#if SIMGRID_VERSION >= 40000
+s4u::NetZone* root_of(const s4u::Engine& engine) {
+  return engine.get_netzone_root();
+}
+s4u::NetZone* add_star(s4u::NetZone* root, const std::string& name) {
+  return root->add_netzone_star(name);
+}
+using MadeHost = s4u::Host*;
+MadeHost made(s4u::Host* host) {
+  return host;
+}
+#else
+s4u::NetZone* root_of(const s4u::Engine&) {
+  return s4u::create_full_zone("root");
+}
+s4u::NetZone* add_star(s4u::NetZone* root, const std::string& name) {
+  return s4u::create_star_zone(name)->set_parent(root);
+}
+using MadeHost = std::pair<NetPoint*, NetPoint*>;
+MadeHost made(s4u::Host* host) {
+  return {host->get_netpoint(), nullptr};
+}
+#endif
+
 // A switch between `count` hosts, each with a link for each direction.
 std::vector<s4u::Host*> make_star(s4u::NetZone* zone, const std::string& name, int count,
                                   const LinkModel& link) {
@@ -57,13 +86,12 @@ std::vector<s4u::Host*> make_star(s4u::NetZone* zone, const std::string& name, i
 // The hosts of a fat tree or dragonfly, in the order of their numbers.
 std::vector<s4u::Host*> make_network(s4u::NetZone* root, const MachineModel& machine) {
   std::vector<s4u::Host*> hosts;
-  const s4u::ClusterCallbacks callbacks([&hosts](s4u::NetZone* zone,
-                                                 const std::vector<unsigned long>&,
-                                                 unsigned long) -> std::pair<NetPoint*, NetPoint*> {
-    s4u::Host* host = zone->create_host(fmt::format("n{}", hosts.size()), speed)->seal();
-    hosts.push_back(host);
-    return {host->get_netpoint(), nullptr};
-  });
+  const std::function<MadeHost(s4u::NetZone*, const std::vector<unsigned long>&, unsigned long)>
+      make_host = [&hosts](s4u::NetZone* zone, const std::vector<unsigned long>&, unsigned long) {
+        hosts.push_back(zone->create_host(fmt::format("n{}", hosts.size()), speed)->seal());
+        return made(hosts.back());
+      };
+  const s4u::ClusterCallbacks callbacks(make_host);
   const auto shape = parts(machine.shape);
   const auto policy = s4u::Link::SharingPolicy::SPLITDUPLEX;
   s4u::NetZone* zone = nullptr;
@@ -113,10 +141,10 @@ void configure(s4u::Engine& engine, const Scenario& scenario) {
   set(fmt::format("smpi/test:{:.9e}", machine.test));
 }
 
-Places make_platform(s4u::Engine&, const Scenario& scenario) {
+Places make_platform(s4u::Engine& engine, const Scenario& scenario) {
   const MachineModel& machine = scenario.machine;
   Places places;
-  s4u::NetZone* root = s4u::create_full_zone("root");
+  s4u::NetZone* root = root_of(engine);
   const int nodes = (scenario.ranks + machine.devices - 1) / machine.devices;
   const auto take = [](std::vector<s4u::Host*>& to, const std::vector<s4u::Host*>& from) {
     to.insert(to.end(), from.begin(), from.end());
@@ -126,13 +154,12 @@ Places make_platform(s4u::Engine&, const Scenario& scenario) {
   if (one || machine.devices > 1)
     for (int node = 0; node < nodes; ++node)
       take(places.links,
-           make_star(s4u::create_star_zone(fmt::format("node{}", node))->set_parent(root),
+           make_star(add_star(root, fmt::format("node{}", node)),
                      one ? "n" : fmt::format("node{}-", node), machine.devices, machine.link));
   if (one)
     places.hosts = places.links;
   else if (star)
-    places.hosts = make_star(s4u::create_star_zone("network")->set_parent(root), "n",
-                             nodes * machine.devices, machine.port);
+    places.hosts = make_star(add_star(root, "network"), "n", nodes * machine.devices, machine.port);
   else
     places.hosts = make_network(root, machine);
   if (places.links.empty()) places.links = places.hosts;

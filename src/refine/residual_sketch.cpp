@@ -69,8 +69,10 @@ MultiVector ResidualSketch::project(const Buffer& onto, const MultiVector& v,
 }
 
 ResidualSketch::Estimates ResidualSketch::estimate(const MultiVector& y, const MultiVector& b) {
-  const Communicator& x_ranks = system_.x_space().others();
-  const Communicator& b_ranks = system_.b_space().others();
+  const VectorSpace x_space = system_.x_space();
+  const VectorSpace b_space = system_.b_space();
+  const Communicator& x_ranks = x_space.others();
+  const Communicator& b_ranks = b_space.others();
   const MultiVector of_y = project(of_x_, y, x_ranks);
   const MultiVector of_b = project(of_b_, b, b_ranks);
   const auto squares = [](const MultiVector& v, const Communicator& ranks) {

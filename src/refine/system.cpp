@@ -182,7 +182,8 @@ System::Product System::extended_sums(std::int64_t vectors) const {
   const std::int64_t each = products(vectors);
   MultiVector mine(size_in_products(b_), 3 * each);
   download_results(grid_.all(), device_, *queue_, b_.vectors.as<double>(), mine.all());
-  const Communicator& ranks = VectorSpace(grid_, b_.layout).alike();
+  const VectorSpace space(grid_, b_.layout);
+  const Communicator& ranks = space.alike();
   const auto part = [&](std::span<const double> all, std::int64_t which) {
     const std::size_t size = mine.all().size() / 3;
     return all.subspan(static_cast<std::size_t>(which) * size, size);

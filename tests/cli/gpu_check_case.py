@@ -263,7 +263,7 @@ class Case(unittest.TestCase):
         # This clock advances only when a program tells it to.
         self.clock = self.folder / "clock"
         self.clock.touch()
-        self.environment = {"LUPINE_GPU_CHECK_CLOCK": str(self.clock), "PATH": f"{self.programs}:/usr/bin:/bin", "FAKE_PIDS": str(self.pids),
+        self.environment = {"LUPINE_GPU_CHECK_CLOCK": str(self.clock), "PATH": f"{self.programs}:/usr/bin:/bin", "HOME": str(self.folder), "FAKE_PIDS": str(self.pids),
                             "FAKE_OUTPUT": str(self.output), "TMPDIR": str(self.folder)}
 
     def install(self, name):

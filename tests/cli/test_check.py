@@ -16,7 +16,7 @@ import threading
 import time
 import unittest
 
-from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, Outcome, run
+from test_cli import COMMAND, Case, run, run_apart
 
 CHECK = ("check", "--device", "cpu")
 
@@ -74,12 +74,10 @@ class Check(Case):
         """The JSON of a check, whose status agrees with its outliers. A part of the job is a number
         of ranks, and words before the command."""
         path = self.at("check.json")
-        words = []
+        lines = []
         for ranks, *before in parts:
-            words += [":"] * bool(words) + ["-n", str(ranks), *before, COMMAND, *CHECK, *more,
-                                            "--json", path]
-        done = Outcome(subprocess.run(["timeout", "300", *MPIEXEC, *words], text=True,
-                                      capture_output=True, env=ENVIRONMENT))
+            lines += [[*before, COMMAND, *CHECK, *more, "--json", path]] * ranks
+        done = run_apart(*lines, patience=300)
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
         self.assert_status(done, 1 if found["outliers"] else 0)

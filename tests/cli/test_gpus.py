@@ -8,11 +8,10 @@ LUPINE_COMMAND: the command with emulated GPUs. LUPINE_MPIEXEC: launcher with it
 import json
 import os
 import re
-import subprocess
 import tempfile
 import unittest
 
-from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, run, shell
+from test_cli import COMMAND, Case, run, run_apart, shell
 from test_complex import complex_numpy
 from test_memory import write_matrix
 
@@ -186,12 +185,11 @@ class Driver(Case):
         self.assertRegex(outcome.out, "device cuda +GPU 0 cannot be used: .*busy or unavailable")
 
     def test_one_rank_without_a_gpu_is_named(self):
-        words = (*MPIEXEC, "-n", "1", COMMAND, *SMALL, "-P", "1", "-Q", "2", ":", "-n", "1", "env",
-                 "LUPINE_EMULATED_DRIVER=12020", COMMAND, *SMALL, "-P", "1", "-Q", "2")
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60,
-                              env=dict(ENVIRONMENT, **gpus(1)))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"DEVICE .* chosen: rank 1 on \S+ sees no GPU: .*too old")
+        words = [COMMAND, *SMALL, "-P", "1", "-Q", "2"]
+        done = run_apart(words, ["env", "LUPINE_EMULATED_DRIVER=12020", *words], environment=gpus(1),
+                         patience=60)
+        self.assert_status(done, 0)
+        self.assertRegex(done.out, r"DEVICE .* chosen: rank 1 on \S+ sees no GPU: .*too old")
 
 
 class Placement(Case):

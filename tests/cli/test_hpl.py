@@ -9,13 +9,11 @@ import concurrent.futures
 import json
 import os
 import re
-import subprocess
 import tempfile
 import unittest
 
-from test_cli import (COMMAND, ENVIRONMENT, HPCBENCH_HEADER, HPCBENCH_RESIDUAL, HPL_TIME, MPIEXEC,
-                      PATIENCE, PLAIN_ROW, RAMBLE_MXP, RAMBLE_ROW, REFRAME_ROW, Case, Outcome,
-                      find_in_lines, run)
+from test_cli import (COMMAND, HPCBENCH_HEADER, HPCBENCH_RESIDUAL, HPL_TIME, PLAIN_ROW, RAMBLE_MXP,
+                      RAMBLE_ROW, REFRAME_ROW, Case, find_in_lines, run, run_apart)
 
 # An HPL.dat with several values in every list: 2 grids, 2 N, 2 NB, 3 PFACT, 2 NBMIN, 2 NDIV,
 # 2 RFACT, 2 BCAST and 2 DEPTH.
@@ -233,11 +231,8 @@ class Unequal(InFolder):
         for words, others in ((("hpl", "-N", "30,40"), ("hpl", "-N", "30")),
                               (("hpl", "-i", "HPL.dat"), ("hpl",))):
             with self.subTest(words=words, others=others):
-                line = ["timeout", str(PATIENCE), *MPIEXEC, "-n", "1", COMMAND, *words, ":", "-n", "1",
-                        COMMAND, *others]
-                process = subprocess.run(line, capture_output=True, text=True, env=ENVIRONMENT,
-                                         cwd=self.folder)
-                self.assert_refused(Outcome(process), "rank 1 has other options")
+                self.assert_refused(run_apart([COMMAND, *words], [COMMAND, *others], folder=self.folder),
+                                    "rank 1 has other options")
 
 
 class Report(Case):

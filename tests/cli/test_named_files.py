@@ -10,10 +10,9 @@ import os
 import pathlib
 import shutil
 import struct
-import subprocess
 import unittest
 
-from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, SMALL, Outcome, run, shell
+from test_cli import COMMAND, SMALL, run, run_apart, shell
 from test_hpl import ONE_RUN, InFolder
 from test_predict import H200, needs_simgrid
 from test_solve import N, SYSTEM, matrix, npz_bytes, numpy_bytes
@@ -187,15 +186,14 @@ class Unreadable(InFolderOfFiles):
 
     def solve_on_two_nodes(self, *files):
         """The outcome of two ranks, each with a folder of its own; None: without a file A.npy."""
-        line = ["timeout", "120"] + MPIEXEC
+        lines = []
         for rank, file in enumerate(files):
             node = self.at(f"node{rank}")
             os.makedirs(node, exist_ok=True)
             if file is not None:
                 self.put(f"node{rank}/A.npy", numpy_bytes(file))
-            line += [":"] * rank + ["-n", "1", "env", "-C", node, COMMAND, "solve", "A.npy"]
-        process = subprocess.run(line, capture_output=True, text=True, env=ENVIRONMENT, check=False)
-        return Outcome(process)
+            lines.append(["env", "-C", node, COMMAND, "solve", "A.npy"])
+        return run_apart(*lines, patience=120)
 
     def test_ranks_with_other_files_of_the_same_name(self):
         other = matrix(N)

@@ -6,21 +6,17 @@ LUPINE_COMMAND: the command with emulated GPUs. LUPINE_MPIEXEC: launcher with it
 """
 
 import concurrent.futures
-import subprocess
 import unittest
 
-from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, Case, Outcome, run
+from test_cli import COMMAND, Case, run, run_apart
 from test_gpus import SMALL, gpus
 
 
-def run_apart(*words, each, seconds=100):
+def run_in_each(*words, each, seconds=100):
     """Runs a rank with each of these environments, as if the ranks were on different nodes."""
-    line = ["timeout", "-k", "5", str(seconds), *MPIEXEC]
-    for rank, more in enumerate(each):
-        line += [":"] * (rank > 0) + ["-n", "1", "env"]
-        line += [f"{name}={value}" for name, value in more.items()] + [COMMAND, *words]
-    return Outcome(subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  env=dict(ENVIRONMENT, **gpus(len(each)))))
+    lines = [["env", *(f"{name}={value}" for name, value in more.items()), COMMAND, *words]
+             for more in each]
+    return run_apart(*lines, environment=gpus(len(each)), patience=seconds)
 
 
 def nccl(what):
@@ -49,8 +45,8 @@ class Nccl(Case):
                 ((nccl("lacks:ncclRecv"), {}), r"rank 0 on \S+: NCCL lacks ncclRecv"),
                 (({}, nccl("version:22005")),
                  r"rank 0 on \S+ has NCCL 2.28.9, rank 1 on \S+ has NCCL 2.20.5")):
-            self.assert_comm(run_apart(*SMALL, each=each), "staged", reason)
-            outcome = run_apart(*SMALL, "--comm", "nccl", each=each)
+            self.assert_comm(run_in_each(*SMALL, each=each), "staged", reason)
+            outcome = run_in_each(*SMALL, "--comm", "nccl", each=each)
             self.assert_refused(outcome, "--comm nccl")
             self.assertRegex(outcome.complaints[0], reason)
 
@@ -80,7 +76,7 @@ class Nccl(Case):
     def test_a_peer_that_hangs(self):
         def hang(call, **how):
             each = ({}, dict(nccl(f"hang:{call}"), LUPINE_EMULATION_SEED=str(call), **how))
-            outcome = run_apart("mxp", "-N", "300", "--nb", "64", "--stall-timeout", "5", each=each)
+            outcome = run_in_each("mxp", "-N", "300", "--nb", "64", "--stall-timeout", "5", each=each)
             self.assert_status(outcome, 3)
             self.assertTrue(outcome.complaints, outcome.err)
             for line in outcome.complaints:
@@ -96,7 +92,7 @@ class Nccl(Case):
     def test_an_asynchronous_error_ends_the_run_at_once(self):
         for call in (2, 5, 9, 20):
             each = ({}, dict(nccl(f"error:{call}"), LUPINE_EMULATION_SEED=str(call)))
-            outcome = run_apart("mxp", "-N", "300", "--nb", "64", "--stall-timeout", "0", each=each)
+            outcome = run_in_each("mxp", "-N", "300", "--nb", "64", "--stall-timeout", "0", each=each)
             self.assert_status(outcome, 3)
             self.assertRegex(outcome.complaints[0], r"rank 1 on \S+: an earlier call of NCCL failed "
                              r"on GPU 1: remote process exited")

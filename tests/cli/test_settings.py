@@ -9,10 +9,9 @@ import json
 import pathlib
 import re
 import shlex
-import subprocess
 import unittest
 
-from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, run
+from test_cli import COMMAND, run, run_apart
 from test_predict import HERE, Folder
 
 SMALL = ("-N", "200", "--nb", "32", "--seed", "5")
@@ -115,15 +114,14 @@ class SameRun(Folder):
                             "--save-settings")
 
     def test_ranks_of_other_environments(self):
-        words = [*MPIEXEC, "-n", "1", "env", "OMP_WAIT_POLICY=active", "NCCL_DEBUG=WARN", COMMAND, "mxp",
-                 *SMALL, ":", "-n", "1", "env", "OMP_WAIT_POLICY=passive", COMMAND, "mxp", *SMALL]
-        done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        lines = [line for line in done.stderr.splitlines() if "warning: rank" in line]
-        self.assertEqual(len(lines), 2, done.stderr)
+        done = run_apart(["env", "OMP_WAIT_POLICY=active", "NCCL_DEBUG=WARN", COMMAND, "mxp", *SMALL],
+                         ["env", "OMP_WAIT_POLICY=passive", COMMAND, "mxp", *SMALL], patience=300)
+        self.assertEqual(done.status, 0, done.out + done.err)
+        lines = [line for line in done.err.splitlines() if "warning: rank" in line]
+        self.assertEqual(len(lines), 2, done.err)
         self.assertRegex(lines[0], r"rank 1 on \S+: NCCL_DEBUG is not there, but 'WARN' on rank 0 on")
         self.assertRegex(lines[1], r"rank 1 on \S+: OMP_WAIT_POLICY is 'passive', but 'active' on rank 0")
-        self.assertIn("OMP_WAIT_POLICY is 'passive'", done.stdout)
+        self.assertIn("OMP_WAIT_POLICY is 'passive'", done.out)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,11 @@ import math
 import os
 import re
 import struct
-import subprocess
 import tempfile
 import unittest
 import zipfile
 
-from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, PATIENCE, Case, Outcome, run, shell
+from test_cli import COMMAND, Case, run, run_apart, shell
 
 N = 45
 NO_SUCH = "/nowhere/at/all"
@@ -522,11 +521,9 @@ class Refusals(Folder):
 
     def test_ranks_with_other_words(self):
         a = self.put("A.mtx", SYSTEM)
-        words = ["timeout", str(PATIENCE)] + MPIEXEC + ["-n", "1", COMMAND, "solve", a, ":", "-n", "1",
-                                               COMMAND, "solve", a, "--tolerance", "1e-10"]
-        process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT,
-                                 check=False)
-        self.assert_refused(Outcome(process), "rank 1", "--tolerance 1e-10 and not ''")
+        words = [COMMAND, "solve", a]
+        self.assert_refused(run_apart(words, words + ["--tolerance", "1e-10"]), "rank 1",
+                            "--tolerance 1e-10 and not ''")
 
 
 class Failures(Folder):

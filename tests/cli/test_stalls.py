@@ -10,12 +10,11 @@ stops one rank in the middle of its work.
 import concurrent.futures
 import os
 import signal
-import subprocess
 import tempfile
 import unittest
 
 from processes import all_end
-from test_cli import COMMAND, ENVIRONMENT, MPIEXEC, SMALL, Case, Outcome, run, shell
+from test_cli import COMMAND, SMALL, Case, run, run_apart, shell
 from test_solve import matrix, numpy_bytes, write
 
 STOPPER = os.environ["LUPINE_STOP_RANK"]
@@ -29,25 +28,19 @@ class Start(Case):
     def test_ranks_with_different_commands(self):
         for other in (["mxp", "--help"], ["--version"], ["hpl", "-N", "96"]):
             with self.subTest(other):
-                words = ["timeout", "120"] + MPIEXEC + ["-n", "1", COMMAND, "mxp", "-N", "96", ":",
-                                                        "-n", "1", COMMAND, *other]
-                process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
-                self.assert_refused(Outcome(process), "rank 1", "command", "mxp")
+                done = run_apart([COMMAND, "mxp", "-N", "96"], [COMMAND, *other], patience=120)
+                self.assert_refused(done, "rank 1", "command", "mxp")
 
     def test_one_rank_with_an_unknown_option(self):
         for ranks, named in (1, "rank 1: "), (2, "rank 1 and 1 more: "):
-            words = ["timeout", "120"] + MPIEXEC + ["-n", "1", COMMAND, *SMALL, ":",
-                                                    "-n", str(ranks), COMMAND, *SMALL, "--none"]
-            process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
-            self.assert_refused(Outcome(process), named + "unknown option '--none'")
+            done = run_apart([COMMAND, *SMALL], *[[COMMAND, *SMALL, "--none"]] * ranks, patience=120)
+            self.assert_refused(done, named + "unknown option '--none'")
 
     def test_one_rank_with_an_unknown_instruction_set(self):
         wrong = ["env", "LUPINE_MAX_CPU_ISA=sse9"]
         for before, named in ([], "rank 1: "), (wrong, "lupine: "):
-            words = ["timeout", "120"] + MPIEXEC + ["-n", "1", *before, COMMAND, *SMALL, ":",
-                                                    "-n", "1", *wrong, COMMAND, *SMALL]
-            process = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
-            self.assert_refused(Outcome(process), named + "LUPINE_MAX_CPU_ISA 'sse9'")
+            done = run_apart([*before, COMMAND, *SMALL], [*wrong, COMMAND, *SMALL], patience=120)
+            self.assert_refused(done, named + "LUPINE_MAX_CPU_ISA 'sse9'")
 
     @unittest.skipIf("TSAN_OPTIONS" in os.environ, "the sanitizer takes terabytes of addresses")
     def test_no_memory_for_the_libraries(self):

@@ -16,8 +16,9 @@ std::atomic<std::ptrdiff_t> most = 0;
 }  // namespace
 
 // The emulation allocates device memory and pinned memory with the operator new that takes an
-// alignment, so this operator does not count them.
-void* operator new(std::size_t bytes) {
+// alignment, so this operator does not count them. Where one of both operators is inlined, GCC 13
+// takes the other's memory for that of another allocator.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* const at = std::malloc(bytes == 0 ? 1 : bytes);
   if (at == nullptr) throw std::bad_alloc();
   const auto size = static_cast<std::ptrdiff_t>(malloc_usable_size(at));
@@ -28,7 +29,7 @@ void* operator new(std::size_t bytes) {
   return at;
 }
 
-void operator delete(void* at) noexcept {
+[[gnu::noinline]] void operator delete(void* at) noexcept {
   if (at != nullptr) now.fetch_sub(static_cast<std::ptrdiff_t>(malloc_usable_size(at)));
   std::free(at);
 }
