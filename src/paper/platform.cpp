@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <simgrid/version.h>
 #include <functional>
 #include <simgrid/s4u.hpp>
 #include <sstream>
