@@ -13,7 +13,8 @@
 #include <cstdlib>
 #include <string_view>
 
-// Of OpenBLAS with OpenMP; null in releases without it.
+// A variable of OpenBLAS with OpenMP; releases without it leave its address null.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 extern "C" [[gnu::weak]] int blas_omp_number_max;
 
 namespace lupine {
