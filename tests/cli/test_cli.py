@@ -56,8 +56,7 @@ def run(*words, ranks=0, stdout=subprocess.PIPE, environment=None, folder=None,
 
 
 def run_apart(*lines, environment=None, folder=None, patience=PATIENCE):
-    """Runs a rank for each of these command lines. A shell chooses among them: where a colon divides them,
-    mpirun of Open MPI 5.0.7, which Debian 13 has, crashes."""
+    """Runs a rank for each of these lines. With colons between them mpirun of Open MPI 5.0.7 crashes."""
     cases = " ".join(f"{rank}) exec {shlex.join(line)};;" for rank, line in enumerate(lines))
     words = ["timeout", "-k", "5", str(patience), *MPIEXEC, "-n", str(len(lines)), "sh", "-c",
              f'case "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" in {cases} esac']
