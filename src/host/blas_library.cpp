@@ -7,8 +7,8 @@
 #include <omp.h>
 #include <lupine/error.hpp>
 
-#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -133,7 +133,9 @@ const OtherBlas* other() {
 void allow_threads(int threads) {
   int* const most = other() == nullptr ? &blas_omp_number_max
                                        : static_cast<int*>(other()->find("blas_omp_number_max"));
-  if (most != nullptr) *most = std::max(*most, threads);
+  if (most == nullptr) return;
+  const std::atomic_ref<int> shared(*most);  // with a program's other threads
+  if (shared < threads) shared = threads;
 }
 
 }  // namespace
