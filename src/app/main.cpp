@@ -170,7 +170,7 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
   std::vector<std::string> notes;
   Arguments arguments = read_arguments(world, words, notes);
   const std::string uncorrected = environment(uncorrected_variable);
-  if (!uncorrected.empty())
+  if (!uncorrected.empty() && !is_other_blas())  // another library has kernels of its own
     notes.push_back(fmt::format("kernels of BLAS corrected by {}={}; by itself it is {}",
                                 blas_variable, environment(blas_variable), uncorrected));
   if (arguments.predict.on && arguments.command != Command::calibrate &&

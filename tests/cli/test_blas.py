@@ -5,7 +5,7 @@ that cannot serve is refused.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py. LUPINE_BLIS: Debian's BLIS, which has CBLAS and no
 LAPACK; LUPINE_LONG_BLAS: a library with integers of 64 bits; LUPINE_DEFAULT_BLAS: a program of a build
-with -DLUPINE_BLAS, which says what it calls.
+with -DLUPINE_BLAS, which says what it calls; LUPINE_SLOW_KERNELS as in test_cli.py.
 """
 
 import json
@@ -20,6 +20,7 @@ from test_solve import matrix, numpy_bytes, write
 BLIS = os.environ["LUPINE_BLIS"]
 LONG_BLAS = os.environ["LUPINE_LONG_BLAS"]
 DEFAULT_BLAS = os.environ["LUPINE_DEFAULT_BLAS"]
+SLOW_KERNELS = os.environ["LUPINE_SLOW_KERNELS"]
 SMALL = ("-N", "300", "--nb", "64", "--device", "cpu")
 
 
@@ -38,6 +39,12 @@ class Other(Folder):
                 self.assertNotIn("OpenBLAS", outcome.out)
                 self.assertRegex(outcome.out, rf"(?m)^DEVICE +: cpu: .* BLIS [\d.]+ \({BLIS}\)")
                 self.assertIn(f" --blas {BLIS}", outcome.out.splitlines()[-1])
+
+    def test_nothing_is_said_of_kernels_that_are_not_used(self):
+        slow = {"LD_PRELOAD": SLOW_KERNELS, "OPENBLAS_CORETYPE": None}
+        outcome = run("mxp", *SMALL, "--blas", BLIS, environment=slow)
+        self.assert_status(outcome, 0)
+        self.assertNotIn("OpenBLAS", outcome.out)
 
     def test_the_option_stands_above_the_variable(self):
         outcome = run("mxp", *SMALL, "--blas", BLIS, environment={"LUPINE_BLAS": "/none"})
