@@ -119,6 +119,8 @@ typedef struct lupine_options {
   int accuracy;  ///< LUPINE_BACKWARD: x has a small backward error; LUPINE_FORWARD: x is accurate
                  ///< to its last digit; LUPINE_CERTIFIED: and the bounds of its errors are proven;
                  ///< LUPINE_AUTO, the default: forward where cheap
+  uint64_t probe_seed;  ///< of the random vectors that judge A and x: the same one gives the same
+                        ///< bits; 0: another one in each process (or LUPINE_PROBE_SEED)
 } lupine_options;
 
 /// Outcome of a solve. lupine_result_init() must fill it in first. Errors are the largest of any
@@ -154,6 +156,7 @@ typedef struct lupine_result {
   double componentwise_bound;
   /// 1: forward_bound and componentwise_bound are proven for every x, with LUPINE_CERTIFIED.
   int certified;
+  uint64_t probe_seed;  ///< that of the options, or the one that stood for 0
 } lupine_result;
 
 /// A factored matrix.

@@ -272,6 +272,10 @@ struct SolveOptions {
   /// What is refined: with `forward`, a step before the last is accepted only if it makes x
   /// accurate to its last digit; with `certified`, only if the bounds of its errors are proven too.
   Accuracy accuracy = Accuracy::automatic;
+  /// Seed of the random vectors with which A and x are judged, from 1 on: the same seed, A and b
+  /// give the same bits. 0: drawn at random once in each process, or the environment's
+  /// LUPINE_PROBE_SEED; Solution::probe_seed has it.
+  std::uint64_t probe_seed = 0;
 };
 
 }  // namespace lupine

@@ -365,6 +365,9 @@ struct Solution {
   /// Of an automatic accuracy: the measured cost by which it was chosen; empty where it was given,
   /// or no cost was looked at, and it is backward.
   std::string accuracy_reason;
+  /// Seed of the random vectors with which A and x were judged: SolveOptions::probe_seed, or the
+  /// one that stands for 0.
+  std::uint64_t probe_seed = 0;
 
   /// @return The precision of the last step, which gave the answer.
   Precision precision() const {

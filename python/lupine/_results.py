@@ -76,6 +76,7 @@ class SolveInfo:
     doubt: str | None  #: why x may have no correct digit
     accuracy: str  #: what was refined: "backward", "forward" or "certified"
     accuracy_reason: str | None  #: of "auto": the measured cost by which it was chosen
+    probe_seed: int  #: of the random vectors that judged a and x: given again, it repeats the bits
     notes: list[str]  #: other warnings
     reason: str | None  #: why the first step's precision was chosen
     device_description: str  #: of the device

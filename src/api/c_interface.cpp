@@ -87,6 +87,7 @@ void fill(const Solution& s, lupine_result* result) {
   r.accurate = std::ranges::all_of(s.columns, &SolveColumn::accurate) ? 1 : 0;
   r.componentwise_bound = largest(s, &SolveColumn::componentwise_bound);
   r.certified = std::ranges::all_of(s.columns, &SolveColumn::certified) ? 1 : 0;
+  r.probe_seed = s.probe_seed;
   std::memcpy(result, &r, size);
 }
 

@@ -47,7 +47,7 @@ static_assert(static_cast<int>(GridOrder::row) == 0 && static_cast<int>(GridOrde
 template <class Options, class Fields, class Visit>
 void for_each_pair(Options& options, Fields& c, const Visit& visit) {
   auto& [run, precision, first, refine, tolerance, max_iterations, equilibrate, condition, strict,
-         accuracy] = options;
+         accuracy, probe_seed] = options;
   auto& [nb, order, nprow, npcol, lookahead, broadcast, chunk, device, comm, gpus, reserve, fp64,
          threads, stall_timeout] = run;
   visit(nb, c.nb);
@@ -72,6 +72,7 @@ void for_each_pair(Options& options, Fields& c, const Visit& visit) {
   visit(condition, c.condition);
   visit(strict, c.strict);
   visit(accuracy, c.accuracy);
+  visit(probe_seed, c.probe_seed);
 }
 
 /// The given options, with defaults for the fields that a program compiled with an older lupine.h

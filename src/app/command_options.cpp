@@ -380,6 +380,10 @@ Options solve_options(Arguments& a) {
                        "certified: with proven bounds; auto: forward where it is cheap "
                        "(default auto)",
                        o.accuracy));
+  all.push_back(number("--probe-seed",
+                       "Seed of the random vectors that judge A and x (default: another in each "
+                       "process)",
+                       o.probe_seed));
   append(all, layout_options(o.run));
   all.push_back(chunk_option(o.run));
   append(all, place_options(o.run));

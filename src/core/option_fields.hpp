@@ -67,7 +67,7 @@ void for_each_option(Options& options, const Visit& visit) {
 template <OptionsOf<SolveOptions> Options, class Visit>
 void for_each_option(Options& options, const Visit& visit) {
   auto& [run, precision, first, refine, tolerance, max_iterations, equilibrate, condition, strict,
-         accuracy] = options;
+         accuracy, probe_seed] = options;
   for_each_option(run, visit);
   visit("precision", precision);
   visit("first", first);
@@ -78,6 +78,7 @@ void for_each_option(Options& options, const Visit& visit) {
   visit("condition", condition);
   visit("strict", strict);
   visit("accuracy", accuracy);
+  visit("probe_seed", probe_seed);
 }
 
 }  // namespace lupine

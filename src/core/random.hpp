@@ -20,10 +20,17 @@ constexpr std::uint64_t random_bits(std::uint64_t state, std::uint64_t count) {
   return mixed_bits(state + (count + 1) * 0x9e3779b97f4a7c15);
 }
 
-/// Random bits for vectors that probe a matrix: of sequences of which no matrix is made. A probe
-/// that is a column of the matrix shows nothing of its inverse.
-constexpr std::uint64_t probe_bits(std::uint64_t vector, std::uint64_t i) {
-  return random_bits(mixed_bits(0x6a09e667f3bcc909 + vector), i);
+/// What a matrix is judged with. Each has a sequence of its own.
+enum class ProbeUse : std::uint64_t { quick, inverse, norm, sketch, rotations, sample };
+
+/// Number `place` of the random bits with which a matrix is judged. They follow from the seed,
+/// which is not known to whoever makes the matrix (host/process_seed.hpp): a matrix that knows the
+/// vectors that probe it can hide from them whatever is wrong with it. The sequences are none of
+/// those of which Lupine makes matrices: a probe that is a column of the matrix shows nothing of
+/// its inverse.
+constexpr std::uint64_t probe_bits(std::uint64_t seed, ProbeUse use, std::uint64_t place) {
+  constexpr std::uint64_t own = 0x6a09e667f3bcc909;
+  return random_bits(mixed_bits(seed ^ mixed_bits(own + static_cast<std::uint64_t>(use))), place);
 }
 
 /// Random bits as a number, uniform in [-1, 1).

@@ -60,12 +60,13 @@ void add(double factor, const Vector& from, Vector& to) {
 
 // Vectors of random numbers, uniform in [-1, 1). Signs would be orthogonal to the difference of two
 // unit vectors, which is what two equal columns leave, half of the time.
-MultiVector random_vectors(const Distribution& mine, std::int64_t count) {
+MultiVector random_vectors(const Distribution& mine, std::int64_t count, std::uint64_t seed) {
   MultiVector vectors(mine.local_size(), count);
   Vector whole(static_cast<std::size_t>(mine.size()));
+  std::uint64_t place = 0;
   for (std::int64_t k = 0; k < count; ++k) {
-    for (std::size_t i = 0; i < whole.size(); ++i)
-      whole[i] = symmetric_number(probe_bits(static_cast<std::uint64_t>(k), i));
+    for (double& value : whole)
+      value = symmetric_number(probe_bits(seed, ProbeUse::inverse, place++));
     std::ranges::copy(local_part(mine, whole), vectors[k].begin());
   }
   return vectors;
@@ -122,9 +123,10 @@ Vector smallest_combination(std::vector<Vector> w) {
 
 }  // namespace
 
-Inverse::Inverse(System& system, FactorSolver& solver, FactorError error)
+Inverse::Inverse(System& system, FactorSolver& solver, FactorError error, std::uint64_t seed)
     : system_(system),
       factors_(error),
+      seed_(seed),
       plain_{system.x_space(), system.b_part(), system.x_part(),
              [&](const MultiVector& v) { return solver.solve(v); },
              [&](const MultiVector& v) { return system.multiply(v); }},
@@ -188,7 +190,7 @@ Inverse::Check Inverse::check(const Operator& op) const {
     z.push_back(p.z);
   }
   const std::int64_t count = std::ssize(v);
-  z.push_back(random_vectors(op.to, 1).only());
+  z.push_back(random_vectors(op.to, 1, seed_).only());
   const MultiVector products = together(op.to.local_size(), z);
   MultiVector images = op.multiply(products);
   const VectorSpace& other = &op == &plain_ ? transposed_.results : plain_.results;
@@ -211,7 +213,7 @@ Inverse::Check Inverse::check(const Operator& op) const {
 // (docs/numerics.md, 5.4) that is below `seldom` for all w with a probability of at most
 // (sqrt(2) seldom)^4 = 4e-6.
 bool Inverse::settles(const Operator& op) const {
-  MultiVector w = random_vectors(op.to, witnesses);
+  MultiVector w = random_vectors(op.to, witnesses, seed_);
   for (double before = infinity;;) {
     double size = 0;
     for (std::int64_t k = 0; k < w.count(); ++k) {
@@ -243,7 +245,7 @@ std::vector<NormEstimate> Inverse::estimate(const std::vector<Weights>& weights)
   };
   return estimate_one_norms(plain_.to.size(), weights.size(),
                             products(transposed_, &Weights::left, &Weights::right),
-                            products(plain_, &Weights::right, &Weights::left));
+                            products(plain_, &Weights::right, &Weights::left), seed_);
 }
 
 // The estimates of little accuracy have found good vectors; accurate products evaluate them:
@@ -323,8 +325,8 @@ const ConditionEstimate& Inverse::condition() {
 
 double Inverse::norm_at_least() {
   // Random vectors that (L U)^-1 or its transpose has made grow, and those that grew most so far.
-  const auto grown = [](Operator& op) {
-    std::vector<Vector> vectors = whole(op, op.solve(random_vectors(op.from, first_block)));
+  const auto grown = [this](Operator& op) {
+    std::vector<Vector> vectors = whole(op, op.solve(random_vectors(op.from, first_block, seed_)));
     for (const Operator::Product& p : op.largest) vectors.push_back(op.results.gather(op.to, p.z));
     return vectors;
   };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -58,7 +59,8 @@ inline double growth_of(double most_of_lu, double most_of_a) {
 /// All members are collective.
 class Inverse {
  public:
-  Inverse(System& system, FactorSolver& solver, FactorError error);
+  /// @param seed of the random vectors
+  Inverse(System& system, FactorSolver& solver, FactorError error, std::uint64_t seed);
   Inverse(const Inverse&) = delete;
   Inverse& operator=(const Inverse&) = delete;
 
@@ -108,6 +110,7 @@ class Inverse {
 
   System& system_;
   FactorError factors_;
+  std::uint64_t seed_;
   Operator plain_;
   Operator transposed_;
   double error_ = 0;  // relative error of products that are not corrected; infinite: not accurate

@@ -28,11 +28,12 @@ Vector unit(std::size_t n, std::size_t j) {
   return e;
 }
 
-// A vector of 1-norm 1: of random numbers by the bits of its number, of equal ones for number 0.
-// Random signs would be orthogonal to the difference of two unit vectors half of the time.
-Vector first_probe(std::size_t n, std::size_t number) {
+// A vector of 1-norm 1: of random numbers, of equal ones for number 0. Random signs would be
+// orthogonal to the difference of two unit vectors half of the time.
+Vector first_probe(std::size_t n, std::size_t number, std::uint64_t seed) {
   Vector x(n, 1);
-  for (std::size_t i = 0; number > 0 && i < n; ++i) x[i] = symmetric_number(random_bits(number, i));
+  for (std::size_t i = 0; number > 0 && i < n; ++i)
+    x[i] = symmetric_number(probe_bits(seed, ProbeUse::norm, number * n + i));
   const double size = sum_of_magnitudes(x);
   for (double& value : x) value /= size;
   return x;
@@ -41,10 +42,10 @@ Vector first_probe(std::size_t n, std::size_t number) {
 // The search for the norm of one matrix B of order n.
 class Search {
  public:
-  explicit Search(std::size_t n)
+  Search(std::size_t n, std::uint64_t seed)
       : n_(n), together_(probes_together(static_cast<std::int64_t>(n))), tried_(n, false) {
     for (std::size_t k = 0; k < std::min(n, together_); ++k)
-      next_.push_back(n <= together_ ? unit(n, k) : first_probe(n, k));
+      next_.push_back(n <= together_ ? unit(n, k) : first_probe(n, k, seed));
   }
 
   bool done() const { return next_.empty(); }
@@ -141,8 +142,9 @@ double sum_of_magnitudes(const Vector& v) {
 
 std::vector<NormEstimate> estimate_one_norms(std::int64_t order, std::size_t matrices,
                                              const ProbeProducts& apply,
-                                             const ProbeProducts& apply_transposed) {
-  std::vector<Search> searches(matrices, Search(static_cast<std::size_t>(order)));
+                                             const ProbeProducts& apply_transposed,
+                                             std::uint64_t seed) {
+  std::vector<Search> searches(matrices, Search(static_cast<std::size_t>(order), seed));
   for (std::size_t k = 1; advance(searches, apply, &Search::take) && k < most_products; ++k)
     if (!advance(searches, apply_transposed, &Search::turn)) break;
   std::vector<NormEstimate> found;

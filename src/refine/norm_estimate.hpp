@@ -47,8 +47,10 @@ constexpr std::size_t probes_together(std::int64_t order) {
 /// @param matrices their number
 /// @param apply v -> B v
 /// @param apply_transposed v -> B^T v
+/// @param seed of the random vectors
 std::vector<NormEstimate> estimate_one_norms(std::int64_t order, std::size_t matrices,
                                              const ProbeProducts& apply,
-                                             const ProbeProducts& apply_transposed);
+                                             const ProbeProducts& apply_transposed,
+                                             std::uint64_t seed);
 
 }  // namespace lupine

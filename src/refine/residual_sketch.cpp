@@ -16,9 +16,9 @@ namespace lupine {
 namespace {
 
 // A random number, uniform in (-sqrt(3), sqrt(3)), of variance 1. Equal on every grid.
-double random_number(std::int64_t row, std::int64_t combination) {
-  const std::int64_t place = row * ResidualSketch::combinations + combination;
-  return std::sqrt(3.) * symmetric_number(probe_bits(0, static_cast<std::uint64_t>(place)));
+double random_number(std::uint64_t seed, std::int64_t row, std::int64_t combination) {
+  const auto place = static_cast<std::uint64_t>(row * ResidualSketch::combinations + combination);
+  return std::sqrt(3.) * symmetric_number(probe_bits(seed, ProbeUse::sketch, place));
 }
 
 double square(std::span<const double> v) {
@@ -30,13 +30,13 @@ double square(std::span<const double> v) {
 
 }  // namespace
 
-ResidualSketch::ResidualSketch(System& system, Device& device)
+ResidualSketch::ResidualSketch(System& system, Device& device, std::uint64_t seed)
     : system_(system), device_(device), queue_(device.make_queue(Priority::normal)) {
   MultiVector w(system.b_part().local_size(), combinations);
   for (std::int64_t i = 0; i < w.size(); ++i) {
     const std::int64_t row = system.b_part().global(LocalIndex{i}).value;
     for (std::int64_t c = 0; c < combinations; ++c)
-      w[c][static_cast<std::size_t>(i)] = random_number(row, c);
+      w[c][static_cast<std::size_t>(i)] = random_number(seed, row, c);
   }
   const MultiVector projected = system.multiply_transposed(w);
   const double sum = system.x_space().others().all_reduce(square(projected.all()), Reduction::sum);

@@ -24,8 +24,8 @@ class ResidualSketch {
   /// An estimate is taken for the norm after multiplication by this.
   static constexpr double certainty = 4;
 
-  /// Computes W^T R A C, for a system whose A is held in memory.
-  ResidualSketch(System& system, Device& device);
+  /// Computes W^T R A C, for a system whose A is held in memory. @param seed of W
+  ResidualSketch(System& system, Device& device, std::uint64_t seed);
 
   struct Estimates {
     Vector residuals;  ///< of ||r||_2

@@ -83,7 +83,8 @@ template <class Visit>
 void for_each_field(const Solution& s, const Visit& visit) {
   const auto& [x, n, steps, columns, converged, norm_a, condition, condition_at_least, equilibrated,
                load_seconds, seconds, check_seconds, doubt, notes, chosen, reason, device,
-               fp64_products, panel_width, memory, accuracy, proof, accuracy_reason] = s;
+               fp64_products, panel_width, memory, accuracy, proof, accuracy_reason, probe_seed] =
+      s;
   visit("n", n);
   visit("precision", steps.empty() ? std::nullopt : std::optional(s.precision()));
   visit("reason", reason);
@@ -98,6 +99,7 @@ void for_each_field(const Solution& s, const Visit& visit) {
   visit("load_seconds", load_seconds);
   visit("seconds", seconds);
   visit("check_seconds", check_seconds);
+  visit("probe_seed", probe_seed);
   visit("panel_width", panel_width > 0 ? std::optional(panel_width) : std::nullopt);
   visit("device_description", device);
   visit("fp64_products", fp64_products);

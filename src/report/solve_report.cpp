@@ -109,10 +109,11 @@ std::string given_lines(const SolveRun& run, const Solution& s) {
                         fmt::format("{:.2e}, componentwise backward error{}", tolerance(run),
                                     goes_on(run) ? "; refined while that falls" : ""));
   text += lines.take_as("accuracy", accuracy_text(s), s.accuracy_reason);
+  text += line("SEED", fmt::format("{} of random vectors: --probe-seed", s.probe_seed));
   text += lines.take_as("strict", o.strict ? "on, a doubt about x is a failure" : "off");
-  // REFINE, SCALING and CONDITION show these three. The options of the run are shown as chosen, in
+  // REFINE, SCALING, CONDITION and SEED show these. The options of the run are shown as chosen, in
   // machine_lines().
-  lines.skip({"max_iterations", "equilibrate", "condition"});
+  lines.skip({"max_iterations", "equilibrate", "condition", "probe_seed"});
   for (const OptionText& option : option_texts(o.run)) lines.skip({option.name});
   return text + lines.rest();
 }

@@ -9,12 +9,12 @@ FactoredSystem& FactoredSystem::of(Transpose transpose) {
   if (transpose == Transpose::no) return *this;
   if (!transposed_)
     transposed_ = std::make_unique<FactoredSystem>(
-        device_, system_.transposed(), std::make_unique<TransposedSolver>(*solver_), error_);
+        device_, system_.transposed(), std::make_unique<TransposedSolver>(*solver_), error_, seed_);
   return *transposed_;
 }
 
 ResidualSketch& FactoredSystem::sketch() {
-  if (!sketch_) sketch_ = std::make_unique<ResidualSketch>(system_, device_);
+  if (!sketch_) sketch_ = std::make_unique<ResidualSketch>(system_, device_, seed_);
   return *sketch_;
 }
 

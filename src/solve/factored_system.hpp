@@ -4,6 +4,7 @@
 /// that need both.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -20,13 +21,15 @@ namespace lupine {
 class FactoredSystem {
  public:
   /// @param error of the factors that `solver` has
+  /// @param seed of the random vectors with which they and solutions are judged
   FactoredSystem(Device& device, System system, std::unique_ptr<FactorSolver> solver,
-                 FactorError error)
+                 FactorError error, std::uint64_t seed)
       : device_(device),
         system_(std::move(system)),
         solver_(std::move(solver)),
-        inverse_(system_, *solver_, error),
-        error_(error) {}
+        inverse_(system_, *solver_, error, seed),
+        error_(error),
+        seed_(seed) {}
   /// This system, or the one with the transpose of its matrix and the same factors, which is made
   /// in the first call: for a matrix that is held in memory. Not collective.
   FactoredSystem& of(Transpose transpose);
@@ -53,6 +56,7 @@ class FactoredSystem {
   std::unique_ptr<FactorSolver> solver_;
   Inverse inverse_;
   FactorError error_;
+  std::uint64_t seed_;
   std::unique_ptr<ResidualSketch> sketch_;
   std::unique_ptr<FactoredSystem> transposed_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "core/random.hpp"
 #include "core/scalar.hpp"
 #include "refine/lu_solver.hpp"
 #include "solve/rotations.hpp"
@@ -14,7 +15,7 @@
 namespace lupine {
 
 Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan, int rotations,
-                 const ColumnsDone& done)
+                 std::uint64_t seed, const ColumnsDone& done)
     : transport_(transport),
       scaled_(a),
       precision_(plan.precision),
@@ -29,9 +30,9 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
   std::optional<Rotations> u;
   std::optional<Rotations> v;
   if (rotations > 0) {
-    const auto seed = 2 * static_cast<std::uint64_t>(rotations);
-    u.emplace(lu_.rows(), plan.field, seed - 1);
-    v.emplace(lu_.columns(), plan.field, seed);
+    const auto next = 2 * static_cast<std::uint64_t>(rotations);
+    u.emplace(lu_.rows(), plan.field, probe_bits(seed, ProbeUse::rotations, next));
+    v.emplace(lu_.columns(), plan.field, probe_bits(seed, ProbeUse::rotations, next + 1));
     rotate(device, *u, *v, lu_.local());
   }
   outcome_ = factorize(transport, lu_, plan, done);
@@ -46,8 +47,9 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
     if (!a.is_held()) system->watch();
   });
   if (rotations > 0) solver = std::make_unique<RotatedSolver>(std::move(solver), *u, *v);
-  factored_ = std::make_unique<FactoredSystem>(device, std::move(*system), std::move(solver),
-                                               FactorError{unit_roundoff(plan.precision), growth_});
+  factored_ =
+      std::make_unique<FactoredSystem>(device, std::move(*system), std::move(solver),
+                                       FactorError{unit_roundoff(plan.precision), growth_}, seed);
 }
 
 Certificate& Factors::certificate() {

@@ -3,6 +3,7 @@
 /// The factors of one step of the solver: LU of a scaled copy of A in one precision.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "core/expects.hpp"
@@ -22,9 +23,10 @@ class Factors {
  public:
   /// Rounds R A C and factors it. Collective. @param rotations the number, from 1, of the
   /// rotations that it gets before (see RotatedSolver), in FP64 only; 0: none
+  /// @param seed of rotations, and of the random vectors that judge the factors
   /// @throws AgreedFault out of memory
   Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan, int rotations,
-          const ColumnsDone& done);
+          std::uint64_t seed, const ColumnsDone& done);
   Factors(const Factors&) = delete;
   Factors& operator=(const Factors&) = delete;
 

@@ -23,6 +23,7 @@
 #include "device/device.hpp"
 #include "host/lapack.hpp"
 #include "host/lapack_lu.hpp"
+#include "host/process_seed.hpp"
 #include "host/thread_scope.hpp"
 #include "refine/refinement.hpp"
 #include "refine/residual_sketch.hpp"
@@ -45,8 +46,10 @@ class QuickSolve {
   static constexpr int most_corrections = 8;  // of an x
 
  public:
-  QuickSolve(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt)
+  QuickSolve(const PlainSystem<T>& system, T* x, int threads, std::uint64_t seed,
+             Interrupt* interrupt)
       : s_(system),
+        seed_(seed),
         interrupt_(interrupt),
         shared_(shared_lapack(threads)),
         x_{x, system.n, system.count, system.n},
@@ -88,8 +91,8 @@ class QuickSolve {
   }
 
   void add_probes(std::vector<T>& v) const {
-    const auto number = [](std::int64_t i) {
-      return symmetric_number(probe_bits(0, static_cast<std::uint64_t>(i)));
+    const auto number = [this](std::int64_t i) {
+      return symmetric_number(probe_bits(seed_, ProbeUse::quick, static_cast<std::uint64_t>(i)));
     };
     for (std::int64_t i = 0; i < s_.n * probes; ++i)
       if constexpr (parts == 1)
@@ -323,7 +326,8 @@ class QuickSolve {
       double* const to = w.data() + c * a_.numbers();
       for (std::int64_t i = 0; i < a_.numbers(); ++i)
         to[i] = std::sqrt(3.) *
-                symmetric_number(probe_bits(1, static_cast<std::uint64_t>(c * a_.numbers() + i)));
+                symmetric_number(probe_bits(seed_, ProbeUse::sketch,
+                                            static_cast<std::uint64_t>(c * a_.numbers() + i)));
     }
     turn_each_second(w);
     return w;
@@ -381,6 +385,7 @@ class QuickSolve {
   }
 
   const PlainSystem<T>& s_;
+  std::uint64_t seed_;
   Interrupt* interrupt_;
   const LapackRoutines* shared_;
   MatrixView<T> x_;
@@ -395,11 +400,12 @@ template <class T>
 constexpr std::int64_t first_low = field_of<T> == Field::real ? 200 : 150;
 
 template <class T>
-bool solve_plain(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt) {
+bool solve_plain(const PlainSystem<T>& system, T* x, int threads, std::uint64_t seed,
+                 Interrupt* interrupt) {
   using Low = std::conditional_t<field_of<T> == Field::real, float, std::complex<float>>;
   if (system.n >= first_low<T> && system.count <= Device::few_vectors)
-    return QuickSolve<T, Low>(system, x, threads, interrupt).run();
-  return QuickSolve<T, T>(system, x, threads, interrupt).run();
+    return QuickSolve<T, Low>(system, x, threads, seed, interrupt).run();
+  return QuickSolve<T, T>(system, x, threads, seed, interrupt).run();
 }
 
 // Up to this order, systems of any number of right-hand sides are solved here.
@@ -431,18 +437,21 @@ std::int64_t quick_limit(Field field, std::int64_t count, int threads) {
 }
 
 template <class T>
-bool quick_solve(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt) {
+bool quick_solve(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt,
+                 std::optional<std::uint64_t> seed) {
   LUPINE_EXPECTS(system.n >= 1 && system.count >= 1);
   try {
-    return fits(system) && solve_plain(system, x, threads, interrupt);
+    return fits(system) &&
+           solve_plain(system, x, threads, seed ? *seed : process_seed(), interrupt);
   } catch (const std::bad_alloc&) {
     return false;  // a Solver says what is missing
   } catch (const Error&) {
     return false;  // or what is wrong
   }
 }
-template bool quick_solve(const PlainSystem<double>&, double*, int, Interrupt*);
+template bool quick_solve(const PlainSystem<double>&, double*, int, Interrupt*,
+                          std::optional<std::uint64_t>);
 template bool quick_solve(const PlainSystem<std::complex<double>>&, std::complex<double>*, int,
-                          Interrupt*);
+                          Interrupt*, std::optional<std::uint64_t>);
 
 }  // namespace lupine

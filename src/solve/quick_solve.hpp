@@ -7,6 +7,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 
 #include "core/interrupt.hpp"
 #include "core/scalar.hpp"
@@ -39,9 +40,11 @@ struct PlainSystem {
 /// @param x n x count, column-major; not where A or B is
 /// @param interrupt asked on the way, where it is not null: false, too, once it has ended, several
 /// times a second
+/// @param seed of the random vectors by which A and X are judged; nothing: process_seed()
 /// @pre n >= 1, count >= 1; it is made for n up to quick_limit()
 template <class T>
-bool quick_solve(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt = nullptr);
+bool quick_solve(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt = nullptr,
+                 std::optional<std::uint64_t> seed = {});
 
 /// The largest order for quick_solve() with `count` right-hand sides and so many threads: up to it
 /// a SteppedSolver takes longer, for its setup, or for many right-hand sides its corrections. 0

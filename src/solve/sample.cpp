@@ -21,16 +21,16 @@ namespace {
 constexpr std::int64_t least_order = 64;
 constexpr std::int64_t most_order = 1024;
 constexpr std::int64_t least_step = 8;
-constexpr std::uint64_t seed = 8;
 
 // The rows and columns of the sample, ascending: one of each `step`, drawn at random, so that no
 // pattern of A can lie between them. Rows and columns are the same, since diagonals may be large.
-std::vector<std::int64_t> drawn(std::int64_t step, std::int64_t order) {
+std::vector<std::int64_t> drawn(std::int64_t step, std::int64_t order, std::uint64_t seed) {
   std::vector<std::int64_t> places(static_cast<std::size_t>(order));
   for (std::int64_t k = 0; k < order; ++k)
     places[static_cast<std::size_t>(k)] =
-        k * step + static_cast<std::int64_t>(random_bits(seed, static_cast<std::uint64_t>(k)) %
-                                             static_cast<std::uint64_t>(step));
+        k * step + static_cast<std::int64_t>(
+                       probe_bits(seed, ProbeUse::sample, static_cast<std::uint64_t>(k)) %
+                       static_cast<std::uint64_t>(step));
   return places;
 }
 
@@ -45,8 +45,8 @@ std::vector<std::int64_t> local_of(const Distribution& mine, std::span<const std
 // The rank's entries of S; the others are zero. S is column-major; of a complex A it is the real
 // matrix with a 2 x 2 block for each element of the sample, whose first column is one of H.
 std::vector<double> my_sample(Device& device, const UserMatrix& a, const Equilibration& scales,
-                              std::int64_t step, std::int64_t order) {
-  const std::vector<std::int64_t> places = drawn(step, order);
+                              std::int64_t step, std::int64_t order, std::uint64_t seed) {
+  const std::vector<std::int64_t> places = drawn(step, order, seed);
   const std::int64_t parts = parts_of(a.field());
   const Distribution of_rows = a.element_rows();
   const Distribution of_columns = a.element_columns();
@@ -91,7 +91,7 @@ std::vector<double> my_sample(Device& device, const UserMatrix& a, const Equilib
 }
 
 // ||S||_inf ||S^-1||_inf; NaN if a pivot is zero. ||S^-1||_inf = ||S^-T||_1.
-double condition_of(std::vector<double> s, std::int64_t order) {
+double condition_of(std::vector<double> s, std::int64_t order, std::uint64_t seed) {
   std::vector<double> sums(static_cast<std::size_t>(order), 0.0);
   for (std::size_t i = 0; i < s.size(); ++i) sums[i % sums.size()] += std::fabs(s[i]);
   std::vector<int> pivots(sums.size());
@@ -106,7 +106,9 @@ double condition_of(std::vector<double> s, std::int64_t order) {
     };
   };
   return largest(sums) *
-         estimate_one_norms(order, 1, solve(Transpose::yes), solve(Transpose::no)).front().norm;
+         estimate_one_norms(order, 1, solve(Transpose::yes), solve(Transpose::no), seed)
+             .front()
+             .norm;
 }
 
 }  // namespace
@@ -117,18 +119,18 @@ std::int64_t sample_order(std::int64_t n) {
 }
 
 double sampled_condition(const ProcessGrid& grid, Device& device, const UserMatrix& a,
-                         const Equilibration& scales) {
+                         const Equilibration& scales, std::uint64_t seed) {
   const std::int64_t n = a.element_rows().size();
   const std::int64_t parts = parts_of(a.field());
   const std::int64_t order = sample_order(a.rows().size()) / parts;
   if (order == 0 || !has_lapack()) return unknown;
   const std::int64_t step = n / order;
   std::vector<double> s =
-      agreed(grid.all(), [&] { return my_sample(device, a, scales, step, order); });
+      agreed(grid.all(), [&] { return my_sample(device, a, scales, step, order, seed); });
   grid.all().reduce_sum(s, 0);
   double condition = unknown;
   if (grid.all().rank() == 0)
-    condition = condition_of(std::move(s), parts * order) * static_cast<double>(step);
+    condition = condition_of(std::move(s), parts * order, seed) * static_cast<double>(step);
   grid.all().broadcast(std::span(&condition, 1), 0);
   return std::isfinite(condition) ? condition : unknown;
 }

@@ -19,8 +19,8 @@ std::int64_t sample_order(std::int64_t n);
 /// A forecast of the condition number of R A C in the infinity norm: that of the matrix S of one
 /// row and column of every s, drawn at random, times s = n / (order of S). It is no bound, and
 /// nothing is believed because of it. NaN where S is singular, where n is too small, or without
-/// LAPACK: then S tells nothing. Collective, equal on every rank.
+/// LAPACK: then S tells nothing. Collective, equal on every rank. @param seed of the draw
 double sampled_condition(const ProcessGrid& grid, Device& device, const UserMatrix& a,
-                         const Equilibration& scales);
+                         const Equilibration& scales, std::uint64_t seed);
 
 }  // namespace lupine

@@ -18,6 +18,7 @@
 #include "refine/refinement.hpp"
 #include "solve/answers.hpp"
 #include "solve/determinant.hpp"
+#include "solve/probe_seed.hpp"
 #include "solve/proofs.hpp"
 #include "solve/stepped_solver.hpp"
 
@@ -155,6 +156,7 @@ SmallSolver::SmallSolver(const Matrix& a, const SolveOptions& options,
       progress_(progress),
       threads_(threads_of(options)),
       resources_(small_resources(field(), Precision::fp64, n(), threads_)),
+      seed_(agreed_seed(grid_.all(), options.probe_seed)),
       device_(make_device({.kind = DeviceKind::cpu, .threads = resources_.threads, .run = run_})),
       accuracy_(accuracy_on(*device_, options.accuracy)) {
   const MatrixSource& source = source_.source();
@@ -191,7 +193,9 @@ bool SmallSolver::load_and_factor() {
   }
   const ThreadScope threads(resources_.threads);
   const double loaded = run_.now();
-  scaled_.emplace(grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off);
+  std::vector<std::uint64_t> sums;
+  scaled_.emplace(grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off,
+                  &sums);
   const double scaled = run_.now();
   auto factors = std::make_unique<Lu>(*device_, *a_, resources_);
   scaled_->round_to(factors->local());
@@ -204,7 +208,8 @@ bool SmallSolver::load_and_factor() {
   step_.growth = growth;
   if (!std::isfinite(most)) return false;
   factored_ = std::make_unique<FactoredSystem>(*device_, scaled_->system(), std::move(factors),
-                                               FactorError{eps, growth});
+                                               FactorError{eps, growth},
+                                               seed_for(grid_.all(), seed_, sums));
   if (progress_) run_.call([this] { progress_({n(), n(), step_.factor_seconds}); });
   stop_if_ended();
   return true;
@@ -224,6 +229,7 @@ std::unique_ptr<Solver> SmallSolver::stepped() const {
                                        whole.ld / 2, 0, order);
   };
   SolveOptions options = options_;
+  options.probe_seed = seed_;
   if (options.precision == Precision::automatic) options.first = Precision::fp64;
   return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options, progress_, run_.hooks());
 }
@@ -351,6 +357,7 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   const double begin = run_.now();
   solution.n = n();
   solution.accuracy = accuracy_;
+  solution.probe_seed = seed_;
   solution.converged = true;
   solution.equilibrated = options_.equilibrate && scaled_->scales().scales();
   solution.norm_a = static_cast<double>(scaled_->norm(factored.system(), op));

@@ -102,6 +102,7 @@ class SmallSolver final : public Solver {
   ProgressFunction progress_;
   int threads_;  // of the caller's functions
   SmallResources resources_;
+  std::uint64_t seed_;  // of random vectors
   std::unique_ptr<Device> device_;
   Accuracy accuracy_;  // backward, forward or certified
   std::optional<UserMatrix> a_;

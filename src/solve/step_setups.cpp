@@ -77,7 +77,7 @@ LuRequest SteppedSolver::request(Precision precision) const {
 void SteppedSolver::judge_by_sample() {
   if (options_.precision != Precision::automatic) return;
   if (plan_.size() > 1)
-    sampled_ = sampled_condition(grid(), machine_.device(), *a_, scaled_->scales());
+    sampled_ = sampled_condition(grid(), machine_.device(), *a_, scaled_->scales(), seed_of_a_);
   if (options_.first != Precision::automatic) return;
   while (plan_.size() > 1 && is_hopeless(plan_.front().precision, sampled_))
     plan_.erase(plan_.begin());
@@ -131,6 +131,7 @@ void SteppedSolver::describe_setup(Solution& solution) const {
   solution.device = first_.machine.device;
   solution.fp64_products = first_.machine.fp64;
   solution.panel_width = first_.lu.width;
+  solution.probe_seed = seed_;
 }
 
 // A later step keeps the block size of the first, because A is distributed in these blocks already.
@@ -144,6 +145,10 @@ LuSetup SteppedSolver::setup_of(Precision precision) {
   LuSetup setup = plan(machine_, next);
   if (alone && steps_.size() == 1) first_ = setup;
   return setup;
+}
+
+int SteppedSolver::rotations() const {
+  return static_cast<int>(std::ranges::count_if(steps_, &SolveStep::rotated));
 }
 
 void SteppedSolver::plan_rotated() {

@@ -16,6 +16,7 @@
 #include "factor/reporter.hpp"
 #include "host/lapack.hpp"
 #include "host/thread_scope.hpp"
+#include "solve/probe_seed.hpp"
 
 namespace lupine {
 
@@ -35,6 +36,7 @@ SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions&
       progress_(progress),
       accuracy_(accuracy_on(machine_.device(), options.accuracy)),
       plan_(plan_attempts()),
+      seed_(agreed_seed(all(), options.probe_seed)),
       first_(first_setup()) {}
 
 void SteppedSolver::check(const RightHandSideSource& b) {
@@ -168,7 +170,7 @@ bool SteppedSolver::factor_in(const Attempt& planned) {
   announce(setup);
   factors_ = run().stage(Activity::factorization, [&] {
     return std::make_unique<Factors>(machine_.transport(), *scaled_, setup.lu,
-                                     planned.rotated ? rotations() : 0,
+                                     planned.rotated ? rotations() : 0, seed_of_a_,
                                      reporter(all(), n(), progress_));
   });
   step.factor_seconds = all().all_reduce(factors_->seconds(), Reduction::max);
@@ -222,11 +224,9 @@ void SteppedSolver::scale(const Attempt& planned) {
   if (scaled_ && scaled_->scaling() == scaling) return;
   std::vector<std::uint64_t> sums;  // the first pass over A takes its checksum
   scaled_.emplace(grid(), machine_.device(), *a_, scaling, checksum_ ? nullptr : &sums);
-  if (!checksum_) checksum_.emplace(std::move(sums));
-}
-
-int SteppedSolver::rotations() const {
-  return static_cast<int>(std::ranges::count_if(steps_, &SolveStep::rotated));
+  if (checksum_) return;
+  seed_of_a_ = seed_for(all(), seed_, sums);
+  checksum_.emplace(std::move(sums));
 }
 
 // b <- right-hand side k, whole; op(A) times ones where none is given. Returns what is wrong with
@@ -482,6 +482,7 @@ void SteppedSolver::finish(Solution& solution) {
 
 void SteppedSolver::fail(Solution best) {
   if (best.steps.empty()) best.steps = steps_;
+  best.probe_seed = seed_;
   std::string words;
   for (const SolveStep& step : best.steps)
     if (!step.solved)

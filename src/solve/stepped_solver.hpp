@@ -94,14 +94,16 @@ class SteppedSolver final : public Solver {
   Matrix source_;
   SolveOptions options_;
   ProgressFunction progress_;
-  Accuracy accuracy_;           // what is refined: backward, forward or certified
-  double lu_seconds_ = 0;       // of the present factors
-  double forward_seconds_ = 0;  // AnswerTimes::forward of the present solve
-  Rates rates_;                 // by which the steps are planned; empty with a given precision
-  std::vector<Attempt> plan_;   // the steps that may be tried; plan_attempts() sets rates_ too
-  std::string reason_;          // why they begin with this precision
-  LuSetup first_;               // setup of the first step planned
-  SolveMemory memory_;          // of all steps up to now
+  Accuracy accuracy_;            // what is refined: backward, forward or certified
+  double lu_seconds_ = 0;        // of the present factors
+  double forward_seconds_ = 0;   // AnswerTimes::forward of the present solve
+  Rates rates_;                  // by which the steps are planned; empty with a given precision
+  std::vector<Attempt> plan_;    // the steps that may be tried; plan_attempts() sets rates_ too
+  std::uint64_t seed_;           // of random vectors: agreed_seed()
+  std::uint64_t seed_of_a_ = 0;  // seed_for() A, when it has been read
+  std::string reason_;           // why they begin with this precision
+  LuSetup first_;                // setup of the first step planned
+  SolveMemory memory_;           // of all steps up to now
   std::optional<UserMatrix> a_;
   std::optional<Checksum> checksum_;   // of a_, as it was read
   std::optional<std::uint64_t> seen_;  // A's checksum in the last residual, where a pass took it

@@ -351,16 +351,22 @@ static void run_options(void) {
   CHECK_REFUSED(gpu_count = 2; o.gpus, gpus, LUPINE_NOT_ALLOWED, "--gpus");
   /* A program that was compiled before the later options were added: they have their defaults. */
   lupine_result r;
-  const size_t sizes[] = {offsetof(lupine_options, broadcast), offsetof(lupine_options, first),
-                          offsetof(lupine_options, strict),    offsetof(lupine_options, fp64),
-                          offsetof(lupine_options, accuracy),  sizeof o};
-  for (int i = 0; i < 6; ++i) {
+  const size_t sizes[] = {offsetof(lupine_options, broadcast),
+                          offsetof(lupine_options, first),
+                          offsetof(lupine_options, strict),
+                          offsetof(lupine_options, fp64),
+                          offsetof(lupine_options, accuracy),
+                          offsetof(lupine_options, probe_seed),
+                          sizeof o};
+  for (int i = 0; i < 7; ++i) {
     fill(a, b);
     lupine_options_init(&o, sizes[i]);
+    o.probe_seed = 5;
     o.first = LUPINE_FP32; /* read only where the program knows it */
     lupine_result_init(&r, sizeof r);
     CHECK(lupine_dgesvx(n, nrhs, a, lda, b, ldb, &o, &r) == 0);
     CHECK(r.precision == (i >= 2 ? LUPINE_FP32 : LUPINE_FP64));
+    CHECK(i == 6 ? r.probe_seed == 5 : r.probe_seed != 5 && r.probe_seed > 0);
   }
 }
 

@@ -158,7 +158,7 @@ class Options(Folder):
         _, document = self.solve(
             "--precision", "fp32", "--refine", "gmres", "--max-iterations", "30", "--tolerance",
             "1e-12", "--equilibrate", "off", "-NB", "8", "-P", "2", "-Q", "2", "--nporder", "column",
-            "--lookahead", "0", "--bcast", "long", "--chunk", "16", "--device", "cpu", "--threads",
+            "--probe-seed", "7", "--lookahead", "0", "--bcast", "long", "--chunk", "16", "--device", "cpu", "--threads",
             "1", ranks=4)
         expected = {"nb": 8, "nprow": 2, "npcol": 2, "nporder": "column", "lookahead": 0,
                     "bcast": "long", "chunk": 16, "device": "cpu", "threads": 1, "ranks": 4,
@@ -171,7 +171,8 @@ class Options(Folder):
             "stall_timeout": 300, "precision": "fp32", "first": "auto", "refine": "gmres",
             "tolerance": 1e-12,
             "max_iterations": 30, "equilibrate": False, "condition": "on", "strict": False,
-            "accuracy": "auto"})
+            "accuracy": "auto", "probe_seed": 7})
+        self.assertEqual(document["probe_seed"], 7)
         self.assertEqual([column["method"] for column in document["columns"]], ["gmres"])
         self.assertLessEqual(document["columns"][0]["componentwise_error"], 1e-12)
 
@@ -213,7 +214,7 @@ class Options(Folder):
         self.assert_status(outcome, 0)
         self.assertEqual(outcome.out.count("Usage:"), 1)
         for option in ("-o --output --precision --refine --tolerance --max-iterations --equilibrate "
-                       "--first --condition --strict --accuracy --nb -P --nprow -Q --npcol --nporder "
+                       "--first --condition --strict --accuracy --probe-seed --nb -P --nprow -Q --npcol --nporder "
                        "--lookahead --bcast --chunk --device --comm --gpus --reserve --fp64 --threads --json --report --profile "
                        "--progress --no-progress A b").split():
             self.assertRegex(outcome.out, rf"(^|[\s,]){option}\b")

@@ -47,7 +47,7 @@ Counted estimate(const Square& a) {
       return results;
     };
   };
-  const NormEstimate found = estimate_one_norms(a.n, 1, products(false), products(true)).front();
+  const NormEstimate found = estimate_one_norms(a.n, 1, products(false), products(true), 1).front();
   c.estimate = found.norm;
   if (!std::isfinite(c.estimate)) return c;
   CHECK(sum_of_magnitudes(found.x) <= 1 + 1e-14);
@@ -147,7 +147,7 @@ TEST_CASE("several matrices together have the estimates of each alone") {
       };
     };
     const std::vector<NormEstimate> found =
-        estimate_one_norms(n, all.size(), multiplies(false), multiplies(true));
+        estimate_one_norms(n, all.size(), multiplies(false), multiplies(true), 1);
     REQUIRE(found.size() == all.size());
     CHECK(calls[0] <= 5);
     CHECK(calls[1] <= 4);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -56,7 +57,7 @@ struct Kept {
   std::int64_t lda() const { return n + 2; }
   std::int64_t ldb() const { return count + 1; }
 
-  bool solve(int threads = 1) {
+  bool solve(int threads = 1, std::uint64_t seed = 1) {
     const PlainSystem<T> system{n,
                                 a.data(),
                                 lda(),
@@ -66,7 +67,7 @@ struct Kept {
                                 by_rows ? ldb() : 1,
                                 by_rows ? 1 : n};
     x.resize(size_of(n * count));
-    const bool is_solved = quick_solve(system, x.data(), threads);
+    const bool is_solved = quick_solve(system, x.data(), threads, nullptr, seed);
     if (!is_solved) x.clear();
     return is_solved;
   }
@@ -238,6 +239,42 @@ TEST_CASE("quick_solve leaves what is nearly singular to a Solver", "[quick]") {
     return std::pow(s, static_cast<double>(i)) * (i == j ? 1.0 : i < j ? -c : 0.0);
   });
   check(14, [](std::int64_t i, std::int64_t j) { return 1 / static_cast<double>(i + j + 1); });
+}
+
+TEST_CASE("quick_solve finds a singular A that hides from the random vectors of another seed",
+          "[quick]") {
+  // u^T A = 0 for a random u that is orthogonal to both vectors of seed 1.
+  constexpr std::int64_t n = 20;
+  std::mt19937_64 bits(3);
+  std::normal_distribution<double> normal;
+  const auto drawn = [&] {
+    std::vector<double> v(n);
+    for (double& value : v) value = normal(bits);
+    return v;
+  };
+  const auto product = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  };
+  const auto without = [&](std::vector<double> v, const std::vector<double>& w) {
+    const double part = product(v, w) / product(w, w);
+    for (std::size_t i = 0; i < n; ++i) v[i] -= part * w[i];
+    return v;
+  };
+  std::vector<std::vector<double>> probes(2, std::vector<double>(n));
+  for (std::size_t i = 0; i < 2 * n; ++i)
+    probes[i / n][i % n] = symmetric_number(probe_bits(1, ProbeUse::quick, i));
+  probes[1] = without(probes[1], probes[0]);
+  std::vector<double> u = drawn();
+  for (int times = 0; times < 3; ++times)
+    for (const std::vector<double>& probe : probes) u = without(u, probe);
+  std::vector<std::vector<double>> columns;
+  for (std::int64_t j = 0; j < n; ++j) columns.push_back(without(drawn(), u));
+  const auto element = [&](std::int64_t i, std::int64_t j) {
+    return columns[static_cast<std::size_t>(j)][static_cast<std::size_t>(i)];
+  };
+  Kept<double> kept(n, 1, StorageOrder::column_major, element, one_of<double>);
+  CHECK(kept.solve(1, 1));
+  for (std::uint64_t seed = 2; seed < 50; ++seed) CHECK_FALSE(kept.solve(1, seed));
 }
 
 TEST_CASE("quick_solve ends early where it is interrupted", "[quick]") {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/random.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+
+#include "catch.hpp"
+#include "host/process_seed.hpp"
+
+namespace lupine::test::random_tests {
+
+TEST_CASE("random bits differ by their seed, their use and their place") {
+  std::set<std::uint64_t> all;
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    for (const ProbeUse use : {ProbeUse::quick, ProbeUse::inverse, ProbeUse::norm, ProbeUse::sketch,
+                               ProbeUse::rotations, ProbeUse::sample})
+      for (std::uint64_t place = 0; place < 20; ++place) all.insert(probe_bits(seed, use, place));
+  CHECK(all.size() == 20 * 6 * 20);
+  CHECK(probe_bits(7, ProbeUse::norm, 3) == probe_bits(7, ProbeUse::norm, 3));
+}
+
+TEST_CASE("a process has one seed, which every reader of JSON has exactly") {
+  CHECK(process_seed() == process_seed());
+  CHECK(process_seed() >= 1);
+  CHECK(process_seed() < std::uint64_t{1} << 53);
+}
+
+}  // namespace lupine::test::random_tests
