@@ -135,7 +135,7 @@ Turn LevelContest::lupine_turn(std::size_t entry) {
     a.emplace(machine_.grid(), machine_.device(), *a_,
               level.scaled ? Scaling::rows_first : Scaling::off, nullptr,
               level.scaled && lu.storage() == Precision::fp16 ? fp16_raise : 0);
-    factors.emplace(machine_.transport(), *a, lu, 0, ColumnsDone{});
+    factors.emplace(machine_.transport(), *a, lu, 0, options_.seed, ColumnsDone{});  // none is used
     scales = a->scales().local(a_->rows(), a_->columns());
     b = scaled(b_, scales.rows);
   });
