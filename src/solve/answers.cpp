@@ -12,6 +12,7 @@
 
 #include "core/numbers.hpp"
 #include "host/threads.hpp"
+#include "solve/forward_bounds.hpp"
 #include "solve/proofs.hpp"
 
 namespace lupine {
@@ -46,117 +47,6 @@ long double largest_scaled(const Vector& v, const std::vector<int>& exponents, i
   }
   return most;
 }
-
-// The error above which no decimal digit is right.
-constexpr double no_digit = 0.5;
-
-// Forward bounds of the accepted answers. C is divided by 2^top, where top is the exponent of
-// ||C y||, so that neither norm overflows.
-class ForwardBounds {
- public:
-  ForwardBounds(FactoredSystem& factored, const Equilibration& scales)
-      : factored_(factored), scales_(scales) {}
-
-  /// @param componentwise as in dgerfs, where an answer has its weight; else by norms, and
-  /// componentwise where these leave no digit
-  void set(Answers& answers, bool componentwise) {
-    for (Answer& answer : answers.all)
-      if (!answer.column.converged) answer.sharp.reset();
-    bound(answers, componentwise);
-    if (std::ranges::none_of(answers.all, &Answer::is_sharp)) return;
-    // The condition number came with the estimates: one pass of them is enough where it is small.
-    if (!is_certain()) {
-      for (Answer& answer : answers.all) answer.sharp.reset();
-      bound(answers, componentwise);
-    }
-    for (Answer& answer : answers.all) answer.column.accurate = answer.is_sharp();
-  }
-
- private:
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
-
-  void bound(Answers& answers, bool componentwise) {
-    std::vector<Answer*> open;
-    for (Answer& answer : answers.all) {
-      if (!answer.column.converged) continue;
-      const double largest_f = answer.residual_bound().largest_f;
-      answer.column.forward_bound = largest_f == 0 ? 0 : infinity;
-      answer.column.componentwise_bound =
-          answer.sharp && componentwise ? answer.column.forward_bound : unknown;
-      if (largest_f != 0 && answer.top) open.push_back(&answer);
-    }
-    const auto is_sketched = [](const Answer* answer) {
-      return answer->residual_bound().weight.empty();
-    };
-    componentwise = componentwise && std::ranges::none_of(open, is_sketched);
-    if (!componentwise) {
-      by_condition(open);
-      std::erase_if(open,
-                    [](const Answer* answer) { return answer->column.forward_bound < no_digit; });
-      std::erase_if(open, is_sketched);
-    }
-    by_components(open);
-  }
-
-  // Without the condition number, or where it is too large, digits are not certain.
-  bool is_certain() {
-    const ConditionEstimate& condition = factored_.inverse().condition();
-    return !condition.at_least &&
-           condition.value * 10 * static_cast<double>(factored_.system().n()) * eps < 1;
-  }
-
-  static void finish(Answer& answer, double norm) {
-    const double estimated = norm / answer.size;
-    const double rest = answer.sharp
-                            ? std::max(estimated, answer.sharp->norm_error) + answer.sharp->rounding
-                            : estimated;
-    answer.column.forward_bound = rest + smallest / answer.x_norm;
-  }
-
-  // By ||(R A C)^-1||. A lower bound of it bounds no error.
-  void by_condition(const std::vector<Answer*>& open) {
-    if (open.empty()) return;
-    const ConditionEstimate& condition = factored_.inverse().condition();
-    by_norm(open,
-            condition.at_least ? infinity : condition.value / factored_.system().scaled_norm());
-  }
-
-  void by_norm(const std::vector<Answer*>& open, double inverse) {
-    const int largest_c = *std::ranges::max_element(scales_.columns);
-    for (Answer* answer : open)
-      finish(*answer,
-             std::ldexp(inverse * answer->residual_bound().largest_f, largest_c - *answer->top));
-  }
-
-  void by_components(const std::vector<Answer*>& open) {
-    if (open.empty()) return;
-    const Vector ones(static_cast<std::size_t>(factored_.system().n()), 1.0);
-    std::vector<Weights> weights;
-    std::vector<Answer*> of_entries;
-    weights.reserve(2 * open.size());
-    for (const Answer* answer : open)
-      weights.push_back(
-          {scaled(ones, scales_.columns, -*answer->top), answer->residual_bound().weight});
-    for (Answer* answer : open)
-      if (answer->sharp && !answer->sharp->of_entries.empty()) {
-        weights.push_back({answer->sharp->of_entries, answer->residual_bound().weight});
-        of_entries.push_back(answer);
-      }
-    const std::vector<double> none(weights.size(), infinity);
-    const std::vector<double> norms = factored_.inverse().norms(std::move(weights)).value_or(none);
-    for (std::size_t i = 0; i < open.size(); ++i) finish(*open[i], norms[i]);
-    for (std::size_t i = 0; i < of_entries.size(); ++i) {
-      const SharpAnswer& sharp = *of_entries[i]->sharp;
-      // Entries whose corrections tell no rate have the estimated bound alone.
-      const double by_rates = std::isfinite(sharp.entry_error) ? sharp.entry_error : 0;
-      of_entries[i]->column.componentwise_bound =
-          std::max(norms[open.size() + i], by_rates) + sharp.entry_rounding;
-    }
-  }
-
-  FactoredSystem& factored_;
-  const Equilibration& scales_;
-};
 
 // Solves for some right-hand sides of one factored system.
 class Answering {
@@ -196,7 +86,8 @@ class Answering {
   Answers run() {
     const bool sketched = factored_.exact() && options_.many && options_.refine.tolerance == 0 &&
                           !options_.refine.forward && options_.condition != ConditionCheck::full &&
-                          options_.refine.method != RefineMethod::gmres;
+                          options_.refine.method != RefineMethod::gmres &&
+                          is_tame(factored_.factor_error().growth, system_.n());
     std::vector<std::int64_t> rest;
     if (sketched)
       rest = solve_once();
@@ -207,14 +98,17 @@ class Answering {
     if (options_.certificate)
       prove();
     else if (options_.condition != ConditionCheck::off)
-      ForwardBounds(factored_, scales_)
-          .set(answers_, options_.condition == ConditionCheck::full || !options_.many);
+      set_forward_bounds(factored_, scales_, answers_, is_componentwise(),
+                         [this](std::span<Answer* const> some) { weigh(some); });
     times_.checks += run_.now() - begin;
     return std::move(answers_);
   }
 
  private:
   Answer& of(std::int64_t k) { return answers_.all[static_cast<std::size_t>(k)]; }
+  bool is_componentwise() const {
+    return options_.condition == ConditionCheck::full || !options_.many;
+  }
   bool as_lapack() const { return factored_.exact() && options_.refine.tolerance == 0; }
 
   // One solve for all; returns those whose estimated errors do not suffice.
@@ -249,9 +143,42 @@ class Answering {
       const double size = system_.scaled_norm() * y_sizes[i] + b_sizes[i];
       answer.largest_f = ResidualSketch::certainty * estimates.residuals[i] + (n + 1) * eps * size;
       if (answer.largest_f != 0) answer.largest_f += lost(answer);
+      answer.sketched = true;
     }
     times_.checks += run_.now() - begin;
     return rest;
+  }
+
+  // f of those of which solve_once() has estimated its norm.
+  void weigh(std::span<Answer* const> some) {
+    std::vector<std::int64_t> numbers;
+    for (const Answer* answer : some)
+      if (answer->sketched) numbers.push_back(answer - answers_.all.data());
+    if (numbers.empty()) return;
+    const auto chosen = [&](const MultiVector& from) {
+      MultiVector v(from.size(), std::ssize(numbers));
+      for (std::int64_t i = 0; i < v.count(); ++i)
+        std::ranges::copy(from[numbers[static_cast<std::size_t>(i)]], v[i].begin());
+      return v;
+    };
+    const System::Errors errors = system_.errors(chosen(answers_.y), chosen(right_), true);
+    for (std::int64_t i = 0; i < std::ssize(numbers); ++i) {
+      Answer& answer = of(numbers[static_cast<std::size_t>(i)]);
+      set_weight(answer, errors.residual[i], errors.bound.vector(i));
+      answer.sketched = false;
+    }
+  }
+
+  // @param bound |R A C| |y| + |R b|
+  void set_weight(Answer& answer, std::span<const double> residual, Vector bound) {
+    const double n = static_cast<double>(system_.n());
+    for (std::size_t i = 0; i < bound.size(); ++i)
+      bound[i] = std::fabs(residual[i]) + (n + 1) * eps * bound_margin * bound[i];
+    answer.weight = std::move(bound);
+    answer.largest_f = system_.b_space().largest(MultiVector(answer.weight))[0];
+    if (answer.largest_f == 0) return;
+    for (double& f : answer.weight) f += lost(answer);
+    answer.largest_f += lost(answer);
   }
 
   void refine(const std::vector<std::int64_t>& numbers) {
@@ -350,24 +277,11 @@ class Answering {
     }
     if (sharp) sharpen(k, outcome);
     column.accurate = sharp && options_.condition == ConditionCheck::off;
-    answer.weight = std::move(outcome.bound);
-    const double n = static_cast<double>(system_.n());
-    for (std::size_t i = 0; i < answer.weight.size(); ++i)
-      answer.weight[i] =
-          std::fabs(outcome.residual[i]) + (n + 1) * eps * bound_margin * answer.weight[i];
-    answer.largest_f = b_space.largest(MultiVector(answer.weight))[0];
-    if (answer.largest_f != 0) {
-      for (double& f : answer.weight) f += lost(answer);
-      answer.largest_f += lost(answer);
-    }
-    if (options_.many && options_.condition != ConditionCheck::full)
-      answer.weight = {};
-    else
-      answer.weight = b_space.gather(system_.b_part(), answer.weight);
+    set_weight(answer, outcome.residual, std::move(outcome.bound));
   }
 
-  // What bounds the error of x + low, and its rounding to x. Entries are bounded as they are
-  // measured otherwise: not with many right-hand sides, unless all is asked for.
+  // What bounds the error of x + low, and its rounding to x. Entries are bounded unless there are
+  // many right-hand sides and not all is asked for.
   void sharpen(std::int64_t k, const RefineOutcome& outcome) {
     Answer& answer = of(k);
     const VectorSpace b_space = system_.b_space();
@@ -390,8 +304,8 @@ class Answering {
     const Vector y = x_space_.gather(system_.x_part(), outcome.x);
     if (answer.top)
       sharp.rounding = largest(scaled(low, scales_.columns, -*answer.top)) / answer.size;
-    if (options_.many && options_.condition != ConditionCheck::full) return;
-    sharp.weight = b_space.gather(system_.b_part(), f);
+    sharp.weight = std::move(f);
+    if (!is_componentwise()) return;
     sharp.of_entries.resize(y.size());
     for (std::size_t i = 0; i < y.size(); ++i) {
       sharp.of_entries[i] = 1 / std::fabs(y[i]);

@@ -7,6 +7,7 @@
 #include <lupine/solve.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,7 +24,7 @@ namespace lupine {
 
 /// What a residual may be at most, with its rounding errors: f of answers(), in the scaled system.
 struct ResidualBound {
-  Vector weight{};       ///< f, whole; empty with many unless all is asked for
+  Vector weight{};       ///< f, the rank's part
   double largest_f = 0;  ///< ||f||
 };
 
@@ -40,8 +41,9 @@ struct SharpAnswer : ResidualBound {
 /// The solution of one right-hand side, with its errors.
 struct Answer : ResidualBound {
   SolveColumn column;
-  double forecast = 0;   ///< RefineOutcome::forecast
-  bool forward = false;  ///< RefineOutcome::forward
+  double forecast = 0;    ///< RefineOutcome::forecast
+  bool forward = false;   ///< RefineOutcome::forward
+  bool sketched = false;  ///< whether ||f|| was estimated, and f is not known
   // Of the scaled system, for the bound of the forward error.
   std::optional<int> top{};  ///< of the exponent of ||C y||; nothing if y = 0
   double size = 0;           ///< ||C y|| 2^-top
@@ -90,15 +92,16 @@ struct AnswerTimes {
 /// solves (R A C) y = R b 2^-shift, with a shift for each b. An x is accepted (column.converged) if
 /// its componentwise backward error is at most the tolerance; with FP64 factors and the default
 /// tolerance it suffices that the normwise backward error of the scaled system is. With FP64
-/// factors, the default tolerance and many right-hand sides, the normwise errors are estimated by a
-/// ResidualSketch, and only those x are refined that this does not accept.
+/// factors whose entries have not grown, the default tolerance and many right-hand sides, the
+/// normwise errors are estimated by a ResidualSketch, and only those x are refined that this does
+/// not accept.
 ///
 /// Unless options.condition is off, accepted x get estimated bounds of the forward error
 /// ||x - x*|| / ||x||, where x* is the exact solution and norms are infinity norms; others have
 /// NaN. As in LAPACK's dgerfs, with what underflow may have lost,
 ///     || C |(R A C)^-1| f || / ||C y||,  f = |r| + (n + 1) (eps (|R A C| |y| + |R b|) +
 ///     underflow);
-/// with many right-hand sides, unless options.condition is full,
+/// with many right-hand sides, unless options.condition is full or this leaves no digit,
 ///     ||C|| ||(R A C)^-1|| ||f|| / ||C y||.
 /// With refine.forward, an x whose corrections have become small enough while the condition number
 /// is below 1 / (10 n eps) is `accurate`. Its bounds are those of its rounding and of the error of
@@ -114,10 +117,18 @@ struct AnswerTimes {
 Answers answers(FactoredSystem& factored, const ScaledMatrix& matrix, Transpose op,
                 const MultiVector& b, const AnswerOptions& options, AnswerTimes& times);
 
-/// Whether entries have grown more in an LU than they do without a structure that makes them grow.
+/// Whether entries have grown more in an LU than they do without a structure that makes them grow;
+/// false where it was not measured.
 inline bool has_grown(double growth, std::int64_t n) {
   return growth > std::max(100.0, static_cast<double>(n));
 }
+/// Whether it was measured that they have not.
+inline bool is_tame(double growth, std::int64_t n) {
+  return !std::isnan(growth) && !has_grown(growth, n);
+}
+
+/// The error from which on no decimal digit is right.
+inline constexpr double no_digit = 0.5;
 
 /// Why x may have no correct digit, in one line; empty: there is no such doubt. So it is where A is
 /// singular to working precision, where the factors are too inaccurate for a bound of any error,

@@ -7,6 +7,7 @@ import argparse
 import datetime
 import itertools
 import json
+import os
 import subprocess
 import sys
 import time
@@ -153,6 +154,9 @@ def main() -> int:
     )
     if given.self_test:
         return self_test.main(programs)
+    # A run can be repeated, and each campaign has random vectors of its own.
+    seed = given.seed if given.replay is None else given.replay[1]
+    os.environ["LUPINE_PROBE_SEED"] = str(seed + 1)
     doors = Doors(programs, given.doors)
     begin = time.monotonic()
     try:

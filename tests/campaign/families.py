@@ -9,10 +9,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from . import draws, known, large, matrices
+from . import attacks, draws, known, large, matrices
 from .system import LARGEST, Generator, Indices, Matrix, System, blocks_of, finite, shifted
 
 CLIMB = "climb"  # the family that searches, campaign/climb.py
+ATTACK = "attack"  # those of one who knows the code
 COMPLEX = "complex"  # complex matrices, whose parts are of the other families
 
 # The matrices of each family, and how often it is drawn.
@@ -36,6 +37,7 @@ _MATRICES: dict[str, tuple[Callable[[Generator, int], Matrix], float]] = {
 }
 _WEIGHTS = {name: weight for name, (_, weight) in _MATRICES.items()} | {
     "large": 2.0,
+    ATTACK: 3.0,
     CLIMB: 3.0,
     COMPLEX: 16.0,
 }
@@ -148,6 +150,8 @@ def draw(name: str, rng: Generator, index: int) -> System:
         return known.SYSTEMS[index % len(known.SYSTEMS)]()
     if name == "large":
         return large.draw(rng)
+    if name == ATTACK:
+        return attacks.draw(rng)
     if name == COMPLEX:
         a = _complex(rng)
         count = _count(rng, a.shape[0])

@@ -10,10 +10,15 @@ import numpy as np
 import scipy.linalg
 
 from . import exact
-from .system import Matrix, System
+from .system import Indices, Matrix, System, shifted
 
 NO_DIGIT = 0.5  # relative error from which on x has no correct digit
 SOLVED = 1e-6  # relative error with which LAPACK solves a system
+RIGHT = 1e-8  # relative error of LAPACK's x up to which an alarm may be false
+_EPS = 2.0**-53
+_FAR = 1e12  # condition numbers up to here are far from 1 / eps
+_CLEAR = 1e-2  # a bound of the error that leaves digits, by whatever estimate of it
+_RANGE = 500  # powers of two between rows, or columns, beside which nothing that underflows counts
 
 # Outcomes that are none of Lupine's faults.
 FINE = ("solved", "warned", "refused", "undecided")
@@ -73,6 +78,8 @@ def judge(
         if proven.failed:
             return proven
     if outcome.doubt is not None:
+        if _is_false_alarm(system, reference, rules):
+            return Verdict("false alarm", outcome.doubt)
         return Verdict("warned", outcome.doubt)
     if reference.singular:
         return Verdict("singular, not said", "solved without a warning, and A is exactly singular")
@@ -173,11 +180,56 @@ def _lapack(system: System, transposed: bool) -> tuple[Matrix | None, list[Matri
     return first, others
 
 
-def _solves(x: Matrix, reference: exact.Reference) -> bool:
+def _solves(x: Matrix, reference: exact.Reference, limit: float = SOLVED) -> bool:
     return all(
-        bool(np.isfinite(x[:, k]).all()) and exact.errors(x[:, k], solution).of_solution <= SOLVED
+        bool(np.isfinite(x[:, k]).all()) and exact.errors(x[:, k], solution).of_solution <= limit
         for k, solution in enumerate(reference.columns)
     )
+
+
+def _is_false_alarm(system: System, reference: exact.Reference, rules: Rules) -> bool:
+    """Whether a doubt about x has no reason: LAPACK's x is right, and not by luck."""
+    # With weak factors alone, or without a proof, a doubt says what was asked for.
+    if reference.singular or rules.may_refuse or rules.certified or not _is_easy(system, reference):
+        return False
+    first, _ = _lapack(system, rules.transposed)
+    return first is not None and _solves(first, reference, RIGHT)
+
+
+def _exponents(values: Matrix, axis: int) -> Indices:
+    return np.asarray(np.frexp(np.abs(values).max(axis=axis))[1], dtype=np.int64)
+
+
+def _is_easy(system: System, reference: exact.Reference) -> bool:
+    """Whether the condition number of A, with its rows and columns scaled, is far from 1 / eps, and
+    the roundings of A and b alone leave digits of x: dgerfs's bound, by the inverse itself. Not so
+    where numbers may underflow beside others, whichever side is scaled first."""
+    rows = _exponents(system.a, 1)
+    none = np.zeros_like(rows)
+    columns = _exponents(shifted(system.a, -rows, none), 0)
+    if max(np.ptp(rows), np.ptp(columns)) > _RANGE:
+        return False
+    a = shifted(system.a, -rows, -columns)
+    u, s, v = np.linalg.svd(a)  # whose errors do not depend on the growth of pivots
+    if not s[0] < _FAR * s[-1]:
+        return False
+    inverse = np.abs((v.T / s) @ u.T)
+    for k, solution in enumerate(reference.columns):
+        if not exact.representable(solution):
+            return False
+        x = np.array([float(value.mid()) for value in solution])
+        if not x.any():
+            continue
+        # y = C^-1 x and R b, divided by 2^top: neither overflows.
+        top = int((np.frexp(x)[1] + columns)[x != 0].max())
+        y = np.ldexp(x, columns - top)
+        with np.errstate(all="ignore"):
+            f = np.abs(a) @ np.abs(y) + np.abs(np.ldexp(system.b[:, k], -rows - top))
+            largest = np.ldexp(inverse @ f, top - columns).max()
+            bound = (system.n + 1) * _EPS * largest / np.abs(x).max()
+        if not bound < _CLEAR:
+            return False
+    return True
 
 
 def _lapack_solves(system: System, reference: exact.Reference, transposed: bool) -> bool:

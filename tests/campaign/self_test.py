@@ -4,6 +4,7 @@ say."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -13,12 +14,12 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, ctx
 
-from . import exact, families
-from .doors import Doors, Programs
+from . import attacks, exact, families
+from .doors import Doors, How, Programs
 from .judge import Outcome, Rules, judge
 from .pipes import Child, Died, Hung
 from .reduction import reduce
-from .system import Matrix, System, blocks_of, in_pairs
+from .system import Matrix, System, blocks_of, in_pairs, shifted
 
 _SYSTEM = System(np.array([[4.0, 2.0], [1.0, 3.0]]), np.array([[8.0], [7.0]]))
 _SINGULAR = System(np.ones((2, 2)), np.ones((2, 1)))
@@ -69,12 +70,53 @@ def verdicts() -> None:
     assert _verdict(_SYSTEM, _solved(1, 2 + 1e-9, bound=float("inf"))) == "solved"
     assert _verdict(_SYSTEM, _solved(2, 4)) == "no digit"
     assert _verdict(_SYSTEM, _solved(2, 4, bound=10.0)) == "no digit"
-    assert _verdict(_SYSTEM, _solved(2, 4, doubt="no digit")) == "warned"
+    assert _verdict(_SYSTEM, _solved(2, 4, doubt="no digit")) == "false alarm"
     assert _verdict(_SYSTEM, _solved(float("nan"), 2)) == "not finite"
     assert _verdict(_SYSTEM, Outcome("refused")) == "refused, LAPACK solves"
     assert _verdict(_SYSTEM, Outcome("refused"), Rules(may_refuse=True)) == "refused"
     assert _verdict(_SYSTEM, Outcome("crashed")) == "crashed"
     assert _verdict(_SYSTEM, Outcome("hung")) == "hung"
+
+
+def false_alarms() -> None:
+    """A doubt is false where LAPACK's x is right, and nothing can have made it so but A."""
+
+    def verdict(system: System, rules: Rules | None = None) -> str:
+        solution = np.asarray(np.linalg.solve(system.a, system.b), dtype=np.float64)
+        return _verdict(system, Outcome("solved", solution, doubt="no digit"), rules)
+
+    assert verdict(_SYSTEM) == "false alarm"
+    assert verdict(_SYSTEM, Rules(may_refuse=True)) == "warned"
+    assert verdict(_SYSTEM, Rules(certified=True)) == "warned"
+    # Rows and columns of any size are no reason.
+    none, reach = np.zeros(2, dtype=np.int64), np.array([200, -200])
+    assert verdict(replace(_SYSTEM, a=shifted(_SYSTEM.a, none, reach))) == "false alarm"
+    assert verdict(replace(_SYSTEM, a=shifted(_SYSTEM.a, none, 2 * reach))) == "warned"
+    assert verdict(System(np.array([[1.0, 1], [1, 1 + 2.0**-45]]), np.ones((2, 1)))) == "warned"
+    # A large b for a small x: roundings of b take all digits, unless b is exact by luck.
+    lucky = System(np.array([[1.0, -(2.0**60)], [0, 2.0**20]]), np.array([[1.0], [0]]))
+    assert verdict(lucky) == "false alarm"
+    assert verdict(replace(lucky, b=np.array([[1 - 2.0**60], [2.0**20]]))) == "warned"
+
+
+def attacks_hit(programs: Programs) -> None:
+    """An attack succeeds where the seed was guessed, and only there."""
+    rng = np.random.default_rng(4)
+    real = attacks.singular(rng, attacks.Guess(7), 30)
+    imaginary = attacks.complex_singular(rng, attacks.Guess(7), 20)
+    before = os.environ.get("LUPINE_PROBE_SEED")
+    try:
+        for seed in (7, 8):
+            os.environ["LUPINE_PROBE_SEED"] = str(seed)
+            doors = Doors(programs, ("python",))
+            for system in (real, imaginary):
+                verdict = _verdict(system, doors.solve(system, How("python", "solve")))
+                assert verdict == ("no digit" if seed == 7 else "warned"), (seed, verdict)
+            doors.close()
+    finally:
+        os.environ.pop("LUPINE_PROBE_SEED")
+        if before is not None:
+            os.environ["LUPINE_PROBE_SEED"] = before
 
 
 def proofs() -> None:
@@ -197,8 +239,6 @@ def draws_again() -> None:
 
 def doors_agree(programs: Programs) -> None:
     """A system through each door that is there."""
-    from .doors import How
-
     doors = Doors(programs, ("python", "c", "command", "emulated"))
     try:
         for how in (
@@ -220,6 +260,7 @@ def main(programs: Programs) -> int:
     tests: list[Callable[[], None]] = [
         complex_systems,
         verdicts,
+        false_alarms,
         proofs,
         singular_systems,
         extremes,
@@ -228,6 +269,7 @@ def main(programs: Programs) -> int:
         children,
         draws_again,
         lambda: doors_agree(programs),
+        lambda: attacks_hit(programs),
     ]
     failed = 0
     for test in tests:

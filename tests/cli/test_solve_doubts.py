@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests what `lupine solve` says and does where an x may have no correct digit, with and without
---strict.
+--strict, and the seed by which it judges.
 
 LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
 """
@@ -71,6 +71,35 @@ class Doubts(Folder):
             for step in document["steps"]:
                 self.assertIs(step["rotated"], False)
                 self.assertTrue(step["growth"] is None or step["growth"] > 0)
+
+
+class Seeds(Folder):
+    """The seed of the random vectors that judge A and x."""
+
+    def test_of_a_process(self):
+        a = self.put("A.npy", numpy_bytes(matrix(N)))
+        drawn = set()
+        for given in "12", None, None:
+            outcome = run("solve", a, "--json", self.at("a.json"), ranks=2,
+                          environment={"LUPINE_PROBE_SEED": given})
+            self.assert_status(outcome, 0)
+            document = self.load("a.json")
+            seed = document["probe_seed"]
+            drawn.add(seed)
+            self.assertIsNone(document["asked"]["probe_seed"])
+            self.assertTrue(seed == 12 if given else 0 < seed < 2**53)
+            self.assertRegex(outcome.out,
+                             rf"(?m)^SEED +: {seed} of random vectors: --probe-seed$")
+        self.assertEqual(len(drawn), 3)
+
+    def test_refusals(self):
+        a = self.put("A.npy", numpy_bytes(matrix(N)))
+        for given in "0", "x", "1.5", "":
+            self.assert_refused(run("solve", a, environment={"LUPINE_PROBE_SEED": given}),
+                                "LUPINE_PROBE_SEED", "allowed: a whole number from 1")
+        for given in "0", "-1", "x":
+            self.assert_refused(run("solve", a, "--probe-seed", given), "--probe-seed", given,
+                                "a whole number from 1")
 
 
 if __name__ == "__main__":

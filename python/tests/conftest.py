@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The random vectors that judge systems are the same in each run of the tests."""
+
+import os
+
+os.environ.setdefault("LUPINE_PROBE_SEED", "1")
