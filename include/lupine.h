@@ -18,11 +18,13 @@
 /// is #LUPINE_NOT_ACCURATE and b stays as it is. With `condition` of the options,
 /// lupine_result::forward_bounds is then NaN for those that are not solved.
 ///
-/// One thread of a process at a time may call these functions, and makes all MPI calls. They
-/// initialize MPI (MPI_THREAD_FUNNELED) where the program has not, and finalize it at the program's
-/// end. Arguments and options must be equal on every rank of a collective call, except local
-/// arrays and LLD_. lupine/solve.hpp describes the method, docs/numerics.md its formulas. Norms are
-/// infinity norms.
+/// Calls from several threads of a process take turns. The calling thread makes all MPI calls:
+/// where the program has initialized MPI and several threads call, it needs MPI_THREAD_SERIALIZED,
+/// and makes no MPI call meanwhile. Where it has not, these functions initialize MPI with that
+/// level, as soon as they need it (most systems of lupine_dgesv() and lupine_zgesv() up to n = 2000
+/// do not), and finalize it at the program's end. Arguments and options must be equal on every rank
+/// of a collective call, except local arrays and LLD_. lupine/solve.hpp describes the method,
+/// docs/numerics.md its formulas. Norms are infinity norms.
 #pragma once
 
 #include <mpi.h>

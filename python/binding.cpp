@@ -89,11 +89,7 @@ ProgressFunction Call::progress() const {
   if (progress_.is_none()) return {};
   return [this](const Progress& now) {
     const nb::gil_scoped_acquire acquire;
-    try {
-      progress_(now.columns_done, now.n, now.seconds);
-    } catch (nb::python_error& error) {
-      throw Raised(std::move(error));
-    }
+    call_back([&] { progress_(now.columns_done, now.n, now.seconds); });
   };
 }
 

@@ -7,6 +7,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 #include <lupine/lupine.hpp>
 
 #include <cstdint>
@@ -39,6 +40,21 @@ class Raised : public std::exception {
   std::string line_;
   std::exception_ptr error_;
 };
+
+/// Calls back into Python. @throws Raised; Fault in a child of fork() that comes back from there: it
+/// has not the threads that the call goes on with
+template <class Work>
+void call_back(const Work& work) {
+  const pid_t process = ::getpid();
+  try {
+    work();
+  } catch (nb::python_error& error) {
+    throw Raised(std::move(error));
+  }
+  if (::getpid() != process)
+    throw Fault("a function that Lupine called has forked this process, a child, and returned in it; "
+                "allowed: a child that ends, or executes another program");
+}
 
 /// One call of Lupine, by a thread of Python. The interpreter is free while it runs, and signals
 /// are looked at several times a second, so that Ctrl-C ends the call (in the main thread).

@@ -52,7 +52,7 @@ void solve_stack(const Stack& all, const ExpertOptions& options, int threads,
     if (interrupt()) throw Interrupted("ended early");
     const std::int64_t end = std::min(all.count, begin + together);
     std::exception_ptr thrown;
-#pragma omp parallel for schedule(dynamic) num_threads(threads) if (end - begin > 1)
+#pragma omp parallel for schedule(dynamic) if (end - begin > 1)
     for (std::int64_t k = begin; k < end; ++k) {
       try {
         solve_one<T>(all, k, options);

@@ -61,11 +61,7 @@ block_function(nb::object fill) {
     const std::array<std::int64_t, 2> strides{1, lda};
     const nb::object out = nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<2>>(
         a, shape.size(), shape.data(), none, strides.data()));
-    try {
-      (*shared)(rows, columns, out);
-    } catch (nb::python_error& error) {
-      throw Raised(std::move(error));
-    }
+    call_back([&] { (*shared)(rows, columns, out); });
   };
 }
 

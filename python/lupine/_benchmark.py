@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ._core import Communicator, lock
+from . import _core
+from ._core import Communicator
 from ._errors import in_keywords
 from ._results import BenchmarkResult
 from ._solve import _progress, _whole
@@ -67,7 +68,7 @@ def _run(
         return options, lists, _whole("repeat", repeat), place, _path("trace", trace)
 
     options, lists, times, place, traced = ranks.agreed(read)
-    with lock:
+    with _core.lock:
         text = ranks.module.benchmark(
             ranks.address, which, options, lists, times, place, traced, _progress(progress)
         )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import functools
 import importlib
+import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -20,11 +21,37 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# One thread of a process at a time may call the library.
+# One thread of a process at a time may call the library. A child of fork() has another lock, since
+# it does not have the thread that held this one: users read it as an attribute of this module.
 lock = threading.RLock()
 
 
-@functools.cache
+def _renew_lock() -> None:
+    global lock
+    lock = threading.RLock()
+
+
+# A fork waits while a module is loaded, which another thread would leave half done in the child.
+_loading = threading.RLock()
+os.register_at_fork(
+    before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
+)
+os.register_at_fork(after_in_child=_renew_lock)
+
+
+def _once(load: Callable[[], ModuleType]) -> Callable[[], ModuleType]:
+    """`load`, called once in a process."""
+    cached = functools.cache(load)
+
+    @functools.wraps(load)
+    def loaded() -> ModuleType:
+        with _loading:
+            return cached()
+
+    return functools.cache(loaded)
+
+
+@_once
 def alone() -> ModuleType:
     """The module of a process alone."""
     from ._blas import load
@@ -36,7 +63,7 @@ def alone() -> ModuleType:
     return module
 
 
-@functools.cache
+@_once
 def with_mpi() -> ModuleType:
     """The module that is linked with MPI. Raises ImportError with what to do about it."""
     from mpi4py import MPI

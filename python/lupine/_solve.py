@@ -17,8 +17,8 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _errors, _stacks
-from ._core import Communicator, alone, gpus, lock
+from . import _arrays, _core, _errors, _stacks
+from ._core import Communicator, alone, gpus
 from ._distributed import BlockCyclicArray
 from ._results import SlogdetResult, SolveInfo
 
@@ -95,12 +95,10 @@ def _filler(function: Callable[..., Any], name: str) -> Callable[..., None]:
 
 
 def _type_of(function: Callable[..., Any]) -> np.dtype[Any]:
-    """The type of a function's elements, by the first one; what is wrong with it shows later."""
+    """The type of a function's elements, by the first one; a shape or a type that is not allowed
+    shows later. What the function raises is raised here: it is not called again."""
     first = np.zeros((1, 1), dtype=np.int64)
-    try:
-        return _arrays.element_type(np.asarray(function(first, first)).dtype)
-    except Exception:
-        return np.dtype(np.float64)
+    return _arrays.element_type(np.asarray(function(first, first)).dtype)
 
 
 class _Matrix:
@@ -382,7 +380,7 @@ def _solved(
     return_info: bool,
 ) -> Any:
     """x of one call of the compiled module, as its caller wants it."""
-    with lock:
+    with _core.lock:
         try:
             solution = call()
         except _errors.AccuracyError as error:
@@ -635,7 +633,7 @@ def _quickly(a: Any, b: Any) -> Any:
     if type(a) is not np.ndarray or type(b) is not np.ndarray:
         return None
     x = np.empty_like(b, order="F")
-    with lock:
+    with _core.lock:
         return x if alone().quick_solve(a, b, x) else None
 
 
@@ -688,14 +686,14 @@ class Factorization:
     @property
     def precision(self) -> str:
         """What the update of the present factors' LU read: "bf16", "fp32", "fp64" ..."""
-        with lock:
+        with _core.lock:
             return str(self._open().precision())
 
     @property
     def condition(self) -> float:
         """The condition number of the scaled matrix in the infinity norm, estimated when it is
         first asked for; infinity where the factors tell no more than that it is large."""
-        with lock:
+        with _core.lock:
             value, at_least = self._open().condition(False)
             return float("inf") if at_least else float(value)
 
@@ -726,7 +724,7 @@ class Factorization:
     def slogdet(self) -> SlogdetResult:
         """The sign of the determinant and the logarithm of its magnitude, as numpy.linalg.slogdet:
         by the pivots of factors in FP64, which are made, and kept, where there are none yet."""
-        with lock:
+        with _core.lock:
             sign, logarithm = self._open().determinant()
         type_ = _arrays.result_type(self._matrix.type)
         value = sign if self._matrix.is_complex else sign.real
@@ -740,7 +738,7 @@ class Factorization:
 
     def close(self) -> None:
         """Releases the memory of the factors."""
-        with lock:
+        with _core.lock:
             self._factors.close()
 
     def __enter__(self) -> Factorization:
@@ -750,7 +748,7 @@ class Factorization:
         self.close()
 
     def __repr__(self) -> str:
-        with lock:
+        with _core.lock:
             state = ", closed" if self._factors.is_closed else f" in {self.precision}"
         return f"<Factorization of a {self.shape[0]} x {self.shape[1]} matrix{state}>"
 
@@ -801,7 +799,7 @@ def factor(
     ranks.require_same("a", matrix.kind)
     matrix.complete()
     given.update(matrix.options)
-    with lock:
+    with _core.lock:
         factors = ranks.module.Factors(ranks.address, matrix.source, given, _progress(progress))
     return Factorization(ranks, matrix, factors, _arrays.like(a))
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _errors
-from ._core import Communicator, lock
+from . import _arrays, _core, _errors
+from ._core import Communicator
 
 #: What SciPy calls the forms of a matrix, and LAPACK's drivers; None: general.
 _FORMS = {
@@ -164,7 +164,7 @@ def by_expert(
         np.full((count, k), np.nan),
     )
     banded = form in ("diagonal", "tridiagonal", "banded")
-    with lock:
+    with _core.lock:
         module.solve_by_expert(
             [count, n, k],
             [

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <lupine.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <climits>
@@ -18,6 +19,16 @@ LastError& last_error() {
 }
 
 namespace {
+
+// The one mutex of the process. A child of fork() gets another one, since the thread that held it
+// is not in the child.
+std::recursive_mutex*& mutex() {
+  static std::recursive_mutex* one = [] {
+    pthread_atfork(nullptr, nullptr, [] { mutex() = new std::recursive_mutex; });
+    return new std::recursive_mutex;
+  }();
+  return one;
+}
 
 int failed(int info, const char* words, int rank = -1) noexcept {
   last_error().rank = rank;
@@ -46,8 +57,11 @@ bool is_doubt(const AccuracyError& error) {
   return error.best().converged && !error.best().doubt.empty();
 }
 
+Turn::Turn() : lock_(*mutex()) {}
+
 int guarded(const std::function<int()>& work) noexcept {
   try {
+    const Turn turn;
     last_error() = {};
     return work();
   } catch (const SingularError& error) {

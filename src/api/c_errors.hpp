@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <mutex>
 #include <string>
 
 #include "comm/communicator.hpp"
@@ -26,8 +27,19 @@ LastError& last_error();
 /// Whether the error is a doubt about an x that is solved, as SolveOptions::strict makes it.
 bool is_doubt(const AccuracyError& error);
 
-/// Runs `work` and returns its info, or that of the exception which it throws. No exception leaves
-/// the library.
+/// While it lives, no other thread of the process has one: calls of the C interface take turns,
+/// since they share MPI and the numbers of threads. A function of the caller's, called meanwhile,
+/// may call.
+class Turn {
+ public:
+  Turn();
+
+ private:
+  std::lock_guard<std::recursive_mutex> lock_;
+};
+
+/// Runs `work`, in a Turn, and returns its info, or that of the exception which it throws. No
+/// exception leaves the library.
 int guarded(const std::function<int()>& work) noexcept;
 
 /// An argument of a call, with its check.

@@ -267,9 +267,9 @@ int gesvx(std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda, T* b,
                               result_argument(result)};
     if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
     if (n == 0 || nrhs == 0) return 0;
-    start_mpi();
     const bool plain = options == nullptr && result == nullptr;
     if (plain && quickly_solved(n, nrhs, a, lda, b, ldb)) return 0;
+    start_mpi();
     const auto solve = [&] {
       return lupine::solve(MPI_COMM_SELF, matrix_of(n, a, lda), sides_of(nrhs, b, ldb),
                            options_alone(options));
@@ -435,6 +435,7 @@ int lupine_pzsolve_factored(lupine_factorization* factors, int transpose, void* 
 }
 
 void lupine_free(lupine_factorization* factors) {
+  const Turn turn;
   delete factors;
 }
 

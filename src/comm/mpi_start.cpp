@@ -2,6 +2,7 @@
 #include "comm/mpi_start.hpp"
 
 #include <mpi.h>
+#include <unistd.h>
 #include <lupine/error.hpp>
 
 #include <cstdlib>
@@ -11,6 +12,12 @@
 namespace lupine {
 
 namespace {
+
+/// The process that has started MPI, which a child of its fork() does not end.
+pid_t& starter() {
+  static pid_t process = 0;
+  return process;
+}
 
 bool is_started() {
   int started = 0;
@@ -24,7 +31,7 @@ void require_not_over() {
 }
 
 void finish() {
-  if (!mpi_is_over()) MPI_Finalize();
+  if (::getpid() == starter() && !mpi_is_over()) MPI_Finalize();
 }
 
 }  // namespace
@@ -43,7 +50,8 @@ void start_mpi() {
   require_not_over();
   if (is_started()) return;
   int provided = 0;
-  check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+  starter() = ::getpid();
   std::atexit(finish);
 }
 

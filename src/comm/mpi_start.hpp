@@ -5,7 +5,7 @@
 
 namespace lupine {
 
-/// Initializes MPI unless it is initialized already. If this function has initialized MPI, MPI is
+/// Initializes MPI (MPI_THREAD_SERIALIZED: for threads that take turns) unless it is initialized already. If this function has initialized MPI, MPI is
 /// finalized at the program's exit. @throws UsageError if MPI is finalized already
 void start_mpi();
 

@@ -3,16 +3,19 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 #include <cblas.h>
+#include <pthread.h>
 
 #include <lupine/error.hpp>
 
 #include "core/expects.hpp"
 #include "core/scalar.hpp"
 #include "host/blas_library.hpp"
+#include "host/limited_space.hpp"
 
 #ifdef LUPINE_WITH_LAPACK
 // The Fortran interface; integers of this BLAS have 32 bits (see host/blas_library.hpp). The last
@@ -43,6 +46,21 @@ LapackRoutines& shared_routines() {
   return routines;
 }
 
+// Held while one of them runs. An OpenBLAS with threads of its own ends them before a fork(), which
+// waits for ever for one that has work at that moment; so a fork() waits for the routine instead.
+std::mutex& running() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+void keep_from_forks() {
+  pthread_atfork([] { running().lock(); }, [] { running().unlock(); },
+                 [] {
+                   shared_routines().threads = nullptr;
+                   running().unlock();
+                 });
+}
+
 const LapackRoutines*& of_products() {
   thread_local const LapackRoutines* routines = nullptr;
   return routines;
@@ -57,11 +75,15 @@ constexpr std::size_t place = (field_of<T> == Field::complex ? 2 : 0) +
 
 void share_lapack(const LapackRoutines& routines) {
   shared_routines() = routines;
+  static std::once_flag kept;
+  std::call_once(kept, keep_from_forks);
 }
 const LapackRoutines* shared_lapack(int threads) {
   if (is_other_blas()) return nullptr;
   const LapackRoutines& routines = shared_routines();
-  return routines.threads != nullptr && routines.threads() == threads ? &routines : nullptr;
+  const bool is_usable =
+      routines.threads != nullptr && routines.threads() == threads && !is_space_limited();
+  return is_usable ? &routines : nullptr;
 }
 
 SharedProducts::SharedProducts(const LapackRoutines* routines)
@@ -83,6 +105,7 @@ bool add_shared_product(T alpha, MatrixView<const T> a, MatrixView<const T> b, M
   const char form = transpose == Transpose::yes ? 'T' : 'N';
   const char plain = 'N';
   const T one = 1;
+  const std::lock_guard lock(running());
   reinterpret_cast<Gemm>(shared->gemm[place<T>])(&form, &plain, &c.rows, &c.columns, &b.rows,
                                                  &alpha, a.data, &a.ld, b.data, &b.ld, &one, c.data,
                                                  &c.ld, std::size_t{1}, std::size_t{1});
@@ -137,6 +160,7 @@ std::int64_t factor_by(const LapackRoutines& shared, MatrixView<T> a, std::span<
   const auto call = reinterpret_cast<Shared>(shared.getrf[place<T>]);
   std::vector<Integer> rows(pivots.size());
   Integer info = 0;
+  const std::lock_guard lock(running());
   call(&a.rows, &a.columns, a.data, &a.ld, rows.data(), &info);
   std::ranges::transform(rows, pivots.begin(), [](Integer row) { return static_cast<int>(row); });
   return info - 1;
@@ -151,6 +175,7 @@ void solve_by(const LapackRoutines& shared, char form, MatrixView<const T> lu,
   const std::vector<Integer> rows(pivots.begin(), pivots.end());
   const Integer count = std::ssize(x) / lu.rows;
   Integer info = 0;
+  const std::lock_guard lock(running());
   call(&form, &lu.rows, &count, lu.data, &lu.ld, rows.data(), x.data(), &lu.rows, &info,
        std::size_t{1});
 }

@@ -26,9 +26,13 @@ struct LapackRoutines {
   std::array<void*, 4> getrs{};
   int (*threads)() = nullptr;  ///< how many it uses
 };
-/// Has shared_lapack() know these from now on, in this process. Not for use beside a solve.
+/// Has shared_lapack() know these from now on, in this process, in which a fork() then waits for
+/// one that runs. Not for use beside a solve.
 void share_lapack(const LapackRoutines& routines);
-/// The routines that the program has shared, if they use so many threads; null otherwise.
+/// The routines that the program has shared, if they use so many threads; null otherwise. Null,
+/// too, in a child of fork(), since another thread of the program may have held one of their locks,
+/// and where the address space is limited, since they end a process that has no room for their
+/// buffers.
 const LapackRoutines* shared_lapack(int threads);
 /// While it lives, products of matrices (device/cpu/dense.hpp) that the calling thread asks for are
 /// computed by these routines; null: by the linked library.

@@ -3,6 +3,7 @@
 
 #include <cblas.h>
 #include <fmt/format.h>
+#include <omp.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <lupine/error.hpp>
@@ -27,15 +28,15 @@ extern "C" {
 
 namespace lupine {
 
-namespace {
-
-bool is_limited() {
+bool is_space_limited() {
   const auto has_limit = [](auto resource) {
     rlimit limit{};
     return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   };
   return has_limit(RLIMIT_AS) || has_limit(RLIMIT_DATA);
 }
+
+namespace {
 
 bool can_map(std::int64_t bytes) {
   if (bytes == 0) return true;
@@ -85,23 +86,24 @@ void take_buffers(int threads) {
 
 }  // namespace
 
-void settle_in_limit(int threads) {
+void settle(int threads) {
   LUPINE_EXPECTS(threads >= 1);
   thread_local int settled = 0;
-  threads = std::min(threads, largest_team());
-  if (threads <= settled || !is_limited()) return;
+  if (threads <= settled) return;
+  const bool is_limited = is_space_limited();
+  if (omp_get_level() > 0 && !is_limited) return;  // the thread that began the region has done it
   // OpenBLAS has one for each of the threads that it has now.
   const int there = std::max(1, openblas_get_num_threads());
   const std::int64_t missing = std::max(0, 2 * threads - there) * blas_buffer_bytes;
-  const bool could_start = can_start(threads - 1);
+  const bool could_start = !is_limited || can_start(threads - 1);
   if (could_start) start_team(threads);  // first: what it maps is not there for the buffers
-  if (!could_start || !can_map(missing))
+  if (!could_start || (is_limited && !can_map(missing)))
     throw NotEnoughMemory(fmt::format(
         "a limit of the process (ulimit -v, ulimit -d) leaves no memory for {}: OpenBLAS "
         "needs {} MiB more; allowed: a larger limit, or fewer threads",
         counted(threads, "thread"), missing >> 20));
+  settled = threads;  // before the scope of take_buffers()
   take_buffers(threads);
-  settled = threads;
 }
 
 }  // namespace lupine

@@ -11,11 +11,14 @@ namespace lupine {
 /// and one for each thread that calls it.
 constexpr std::int64_t blas_buffer_bytes = std::int64_t{LUPINE_BLAS_BUFFER_MIB} << 20;
 
-/// Where RLIMIT_AS or RLIMIT_DATA is set: starts the threads and takes the buffers that so many
-/// threads will need. Otherwise both would be taken in the middle of a run; without room for them
-/// OpenMP ends the process, and OpenBLAS asks again and again. For the threads and buffers of the
-/// calling thread. @pre threads >= 1
-/// @throws NotEnoughMemory where the limit leaves no room for them
-void settle_in_limit(int threads);
+/// Whether RLIMIT_AS or RLIMIT_DATA is set. It may be at any time.
+bool is_space_limited();
+
+/// Starts the threads and takes the buffers that so many threads will need, once for each calling
+/// thread. Otherwise both would be taken in the middle of a run; where a limit leaves no room for
+/// them, which may have been set since, OpenMP ends the process, and OpenBLAS asks again and again.
+/// ThreadScope calls it. @pre threads >= 1
+/// @throws NotEnoughMemory where a limit leaves no room for them
+void settle(int threads);
 
 }  // namespace lupine

@@ -11,6 +11,7 @@
 
 #include "core/expects.hpp"
 #include "host/blas_library.hpp"
+#include "host/limited_space.hpp"
 
 namespace lupine {
 
@@ -46,6 +47,7 @@ int largest_team() {
 ThreadScope::ThreadScope(int wanted) : around_(present()) {
   LUPINE_EXPECTS(wanted >= 1);
   const int threads = std::min(wanted, largest_team());
+  if (threads > around_) settle(threads);
   present() = threads;
   if (threads == around_) return;
   if (threads > 1) note_pool();

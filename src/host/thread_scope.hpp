@@ -17,7 +17,7 @@ namespace lupine {
 /// that call Lupine at the same time should ask for the same number.
 class ThreadScope {
  public:
-  /// @pre wanted >= 1
+  /// @pre wanted >= 1 @throws NotEnoughMemory where a limit leaves no room for them (settle())
   explicit ThreadScope(int wanted);
   ~ThreadScope();
   ThreadScope(const ThreadScope&) = delete;

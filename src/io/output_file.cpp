@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <map>
 #include <system_error>
+#include <thread>
 
 #include "io/file.hpp"
 #include "io/text.hpp"
@@ -21,6 +24,38 @@ namespace fs = std::filesystem;
 
 constexpr int to_existing = O_WRONLY | O_CLOEXEC;
 constexpr int to_new = to_existing | O_CREAT | O_EXCL;
+
+constexpr int no_wait = O_NONBLOCK | O_NOCTTY;
+
+/// Pipes that check_writable() has opened, by their paths, for OutputFiles to come: to close one
+/// would tell its reader that nothing comes.
+std::map<std::string, int>& open_pipes() {
+  static std::map<std::string, int> pipes;
+  return pipes;
+}
+
+/// Opens a special file, without waiting for a reader of a pipe for longer than it takes a shell to
+/// start one. -1 and errno: ENXIO where nobody reads.
+int open_special(const std::string& path) {
+  constexpr auto patience = std::chrono::seconds(1);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  int descriptor = -1;
+  while ((descriptor = ::open(path.c_str(), to_existing | no_wait)) < 0 &&
+         (errno == EINTR || errno == ENXIO) && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (descriptor >= 0) ::fcntl(descriptor, F_SETFL, O_WRONLY);  // writing may wait for the reader
+  return descriptor;
+}
+
+int open_special_again(const std::string& path) {
+  const auto pipe = open_pipes().find(path);
+  return pipe != open_pipes().end() ? ::fcntl(pipe->second, F_DUPFD_CLOEXEC, 0)
+                                    : open_special(path);
+}
+
+std::string words_of(int error) {
+  return error == ENXIO ? "a pipe or device that nobody reads" : error_text(error);
+}
 
 /// Whether the path is a pipe or a device, which a file must not replace.
 bool is_special(const fs::path& path) {
@@ -64,7 +99,11 @@ void check_writable(const std::string& path, const std::string& option) {
   } else if (fs::is_directory(file, ignored)) {
     error = EISDIR;
   } else if (is_special(file)) {
-    error = ::access(file.c_str(), W_OK) == 0 ? 0 : errno;
+    const int descriptor = open_special_again(file);
+    error = descriptor < 0 ? errno : 0;
+    const bool stays =
+        error == 0 && fs::is_fifo(file, ignored) && open_pipes().emplace(file, descriptor).second;
+    if (error == 0 && !stays) ::close(descriptor);
   } else {
     // Tries to make a file: access() says that root may write, even where writing fails.
     const fs::path trial = temporary(file);
@@ -77,14 +116,13 @@ void check_writable(const std::string& path, const std::string& option) {
     throw UsageError(
         fmt::format("{}: cannot write '{}' ({}); allowed is a file in a folder that is "
                     "there and can be written",
-                    option, printable(path, longest_path), error_text(error)));
+                    option, printable(path, longest_path), words_of(error)));
 }
 
 OutputFile::OutputFile(const std::string& path)
     : path_(written_path(path)),
       half_(is_special(path_) || error_of_path(path_) != 0 ? "" : temporary(path_).string()),
-      descriptor_(half_.empty() ? ::open(path_.c_str(), to_existing)
-                                : ::open(half_.c_str(), to_new, 0666)) {
+      descriptor_(half_.empty() ? open_special_again(path_) : ::open(half_.c_str(), to_new, 0666)) {
   if (descriptor_ >= 0) return;
   note_error();
   half_.clear();  // a file of this name was not made here
@@ -113,7 +151,7 @@ std::string OutputFile::finish() {
   if (descriptor_ >= 0 && ::close(descriptor_) != 0) note_error();
   descriptor_ = -1;
   if (error_ == 0 && !half_.empty() && ::rename(half_.c_str(), path_.c_str()) != 0) note_error();
-  if (error_ != 0) return error_text(error_);
+  if (error_ != 0) return words_of(error_);
   half_.clear();
   return "";
 }

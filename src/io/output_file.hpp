@@ -13,7 +13,8 @@ namespace lupine {
 /// The path of the file that is written by the name `path`: that to which symbolic links lead.
 std::string written_path(const std::string& path);
 
-/// Checks that `path` can be written. A file that is there already is not touched.
+/// Checks that `path` can be written. A file that is there already is not touched. A pipe is opened
+/// for the OutputFile that writes to it; one that nobody reads, a second later, cannot be written.
 /// @param option the option that gives the path, for the message: "--json"
 /// @throws UsageError that names the option, the path and the reason
 void check_writable(const std::string& path, const std::string& option);

@@ -36,7 +36,7 @@ class PlainLu {
  public:
   PlainLu(std::int64_t n, int threads)
       : resources_(small_resources(field_of<T>, precision_of<Number>, n, threads)),
-        of_many_{shared_lapack(threads), threads, {}},
+        threads_(threads),
         memory_(std::make_unique_for_overwrite<Number[]>(entries(parts * n * n))),
         lu_{reinterpret_cast<Low*>(memory_.get()), n, n, n},
         pivots_(entries(n)) {}
@@ -55,18 +55,19 @@ class PlainLu {
   /// V <- A^-1 V.
   void solve(std::span<T> v) const {
     const std::int64_t n = lu_.columns;
-    const bool spins = of_many_.lapack != nullptr;
-    const bool one =
-        parts * parts * std::ssize(v) * n < (spins ? by_one_beside_spinning : by_one_thread);
-    const SmallResources& by = one ? resources_ : of_many_;
-    const ThreadScope threads(one || by.lapack != nullptr ? 1 : by.threads);
+    const std::int64_t work = parts * parts * std::ssize(v) * n;
+    const LapackRoutines* const shared =
+        work < by_one_beside_spinning ? nullptr : shared_lapack(threads_);
+    const bool one = work < (shared != nullptr ? by_one_beside_spinning : by_one_thread);
+    const LapackRoutines* const lapack = one ? resources_.lapack : shared;
+    const ThreadScope threads(one || lapack != nullptr ? 1 : threads_);
     if constexpr (std::is_same_v<T, Low>) {
       // Where preparing the triangles takes less time than that saves.
       const std::int64_t size = parts * parts * n;
       const std::int64_t count = std::ssize(v) / n;
       if (size <= small && 4 * count >= size)
         return solve_pivoted<T>(transpose_, lu_, pivots_, {v.data(), n, count, n});
-      solve_by_lapack<Low>(transpose_, lu_, pivots_, v, by.lapack);
+      solve_by_lapack<Low>(transpose_, lu_, pivots_, v, lapack);
     } else {
       std::vector<Low> low(v.size());
       std::vector<double> scales;
@@ -76,7 +77,7 @@ class PlainLu {
         for (std::int64_t i = 0; i < parts * n; ++i)
           numbers_of(low.data() + k)[i] = static_cast<Number>(from[i] / scales.back());
       }
-      solve_by_lapack<Low>(transpose_, lu_, pivots_, std::span(low), by.lapack);
+      solve_by_lapack<Low>(transpose_, lu_, pivots_, std::span(low), lapack);
       for (std::int64_t k = 0; k < std::ssize(v); k += n)
         for (std::int64_t i = 0; i < parts * n; ++i)
           numbers_of(v.data() + k)[i] = static_cast<double>(numbers_of(low.data() + k)[i]) *
@@ -119,7 +120,7 @@ class PlainLu {
   }
 
   SmallResources resources_;  // of L and U, and of a few right-hand sides
-  SmallResources of_many_;  // of the solves of many, where several threads are worth their meeting
+  int threads_;  // of the solves of many, where several threads are worth their meeting
   std::unique_ptr<Number[]> memory_;  // std::complex would be set to zero
   MatrixView<Low> lu_;
   std::vector<int> pivots_;

@@ -51,7 +51,7 @@ class QuickSolve {
       : s_(system),
         seed_(seed),
         interrupt_(interrupt),
-        shared_(shared_lapack(threads)),
+        threads_(threads),
         x_{x, system.n, system.count, system.n},
         a_(system),
         lu_(system.n, threads),
@@ -210,7 +210,7 @@ class QuickSolve {
   // (ResidualSketch): W^T (B - A X) = W^T B - (A^T W)^T X. Those of which it is too large are
   // refined, if they are few.
   bool solve_many() {
-    const SharedProducts products(shared_);
+    const SharedProducts products(shared_lapack(threads_));
     const std::vector<double> w = random_vectors();
     const std::vector<double> a_w = transposed_product(w);
     std::vector<double> of_r(entries(combinations * s_.count));
@@ -387,7 +387,7 @@ class QuickSolve {
   const PlainSystem<T>& s_;
   std::uint64_t seed_;
   Interrupt* interrupt_;
-  const LapackRoutines* shared_;
+  int threads_;  // of the call
   MatrixView<T> x_;
   std::vector<double> of_b_;  // the largest number of each column of B
   PlainMatrix<T> a_;

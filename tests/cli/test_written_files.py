@@ -104,6 +104,47 @@ class Json(Case):
         self.assertIn('"schema": "lupine/1"', outcome.err)
 
 
+class NamedPipe(Case):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.pipe = folder.name + "/pipe"
+        os.mkfifo(self.pipe)
+        self.matrix = folder.name + "/A.mtx"
+        with open(self.matrix, "w") as file:
+            file.write("%%MatrixMarket matrix array real general\n1 1\n2\n")
+
+    def lines(self, pipe):
+        """Commands that write to the pipe, and what its reader finds."""
+        return [((*SMALL, "--json", pipe), '"schema": "lupine/1"'), ((*SMALL, "--trace", pipe), '"ph"'),
+                (("solve", self.matrix, "-o", pipe), "0.5"),
+                (("solve", self.matrix, "--report", pipe), "Lupine")]
+
+    def test_without_a_reader(self):
+        for words, _ in self.lines(self.pipe):
+            with self.subTest(words=words):
+                self.assert_refused(run(*words, patience=60), f"cannot write '{self.pipe}'",
+                                    "nobody reads", words[-2])
+        self.assert_refused(run(*SMALL, "--json", self.pipe, ranks=2, patience=60), "nobody reads")
+
+    def test_with_a_reader(self):
+        for words, found in self.lines('"$PIPE"'):
+            line = " ".join(words)
+            for script in (f'cat "$PIPE" >&2 & "$lupine" {line} > /dev/null; wait',
+                           f'(sleep 0.3; cat "$PIPE" >&2) & "$lupine" {line} > /dev/null; wait'):
+                outcome = shell(script, {"PIPE": self.pipe})
+                self.assertIn(found, outcome.err, script)
+                self.assertEqual(outcome.complaints, [])
+
+    def test_a_reader_that_goes_away(self):
+        outcome = shell('head -c 1 < "$PIPE" & "$lupine" mxp -N 64 --json "$PIPE"; status=$?; wait;'
+                        ' exit $status', {"PIPE": self.pipe})
+        self.assert_status(outcome, 0)  # the pipe holds all of it
+        outcome = shell('true < "$PIPE" & "$lupine" mxp -N 64 --json "$PIPE" > /dev/null',
+                        {"PIPE": self.pipe})
+        self.assert_refused(outcome, f"cannot write '{self.pipe}'", "Broken pipe")
+
+
 class TraceFile(Case):
     def traced(self, *words, ranks, status=0):
         """Runs a command and returns its trace and its JSON report."""

@@ -142,7 +142,7 @@ void add_products(float alpha, const Expanded& l, const Expanded& u, MatrixView<
 
 CpuDevice::CpuDevice(int threads, const RunContext& run)
     : Device(run), threads_(threads), native_bf16_(onednn_works() && native_bf16()) {
-  settle_in_limit(threads);
+  settle(std::min(threads, largest_team()));
 }
 
 bool CpuDevice::by_tiles(Precision precision, std::int64_t m, std::int64_t n,
