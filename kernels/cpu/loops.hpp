@@ -7,20 +7,33 @@
 
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
+#include "element/checksum.hpp"
 #include "element/matrix_spec.hpp"
 
 namespace lupine {
 
-/// Where the sums over rows of A go. abs_rows and abs_ax may be null: that sum is not wanted.
+/// Where the sums over rows of A go. abs_rows, abs_ax and checksum may be null: not wanted.
 struct RowSums {
-  double* ax = nullptr;        ///< sum_j a_ij x_j
-  double* abs_rows = nullptr;  ///< sum_j |a_ij|
-  double* abs_ax = nullptr;    ///< sum_j |a_ij| |x_j|
-  /// One number: the sum of the bits of all a_ij as whole numbers, modulo 2^64.
-  std::uint64_t* checksum = nullptr;
+  double* ax = nullptr;                ///< sum_j a_ij x_j
+  double* abs_rows = nullptr;          ///< sum_j |a_ij|
+  double* abs_ax = nullptr;            ///< sum_j |a_ij| |x_j|
+  MatrixChecksum* checksum = nullptr;  ///< of all a_ij
   double* ax_low =
       nullptr;  ///< of extended loops: ax + ax_low is the sum in twice FP64's precision
   double* a_x_low = nullptr;  ///< of extended loops: sum_j a_ij x_low_j, in FP64
+  PlaceKeys keys{};           ///< of the matrix's first row and column, where checksum is not null
+};
+
+/// Where the checksums of a matrix's columns go. Other threads may add to them meanwhile.
+struct ColumnChecksums {
+  const std::uint64_t* row_keys = nullptr;  ///< null: none are wanted
+  std::uint64_t* bits = nullptr;            ///< one number: of all columns
+  std::uint64_t* places = nullptr;          ///< one for each column
+
+  /// Those of the matrix that begins in this row and column.
+  ColumnChecksums from(std::int64_t row, std::int64_t column) const {
+    return row_keys ? ColumnChecksums{row_keys + row, bits, places + column} : *this;
+  }
 };
 
 /// The largest order of a triangle that solve_left_lower and solve_right_upper take.

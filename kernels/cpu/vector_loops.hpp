@@ -20,9 +20,9 @@ struct StoredVectorLoops {
   void (*scale)(MatrixView<const double> from, const double* rows, const double* columns,
                 MatrixView<T> to);
   /// most_j <- max_i scale_i |a_ij|: infinity if one of these is Inf or NaN. Null stands for ones.
-  /// checksums_j <- the sum of the bits of column j's entries in FP64, unless the pointer is null.
+  /// Adds the checksums of the columns to these, where they are wanted: of FP64 alone.
   void (*largest_of_columns)(MatrixView<const T> a, const double* scale, double* most,
-                             std::uint64_t* checksums);
+                             ColumnChecksums checksums);
 };
 
 struct VectorLoops {
@@ -40,12 +40,11 @@ struct VectorLoops {
   void (*multiply_transposed_extended)(MatrixView<const double> a, const double* x,
                                        const double* x_low, RowSums sums);
   /// most_i <- max_j |a_ij| scale_j: infinity if one of these is Inf or NaN. Null stands for ones.
-  /// Adds to checksums_j the sum of column j's bits, unless the pointer is null; other threads may
-  /// add to it meanwhile.
+  /// Adds the checksums of the columns to these, where they are wanted.
   void (*largest_of_rows)(MatrixView<const double> a, const double* scale, double* most,
-                          std::uint64_t* checksums);
-  /// sums_j <- the sum over i of the bits of a_ij as whole numbers, modulo 2^64.
-  void (*checksums_of_columns)(MatrixView<const double> a, std::uint64_t* sums);
+                          ColumnChecksums checksums);
+  /// Adds the checksums of the columns to these.
+  void (*checksums_of_columns)(MatrixView<const double> a, ColumnChecksums checksums);
 
   template <class T>
   const StoredVectorLoops<T>& of() const {

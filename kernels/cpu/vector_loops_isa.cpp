@@ -6,6 +6,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "cpu/checksum_loops.hpp"
+#include "cpu/instructions.hpp"
 #include "cpu/vector_loops.hpp"
 #include "cpu/width.hpp"
 #include "element/element.hpp"
@@ -20,7 +22,6 @@ constexpr int width = vector_bytes / 8;
 constexpr int parts = lanes / width;  // vectors of so many lanes
 using Doubles = double __attribute__((vector_size(width * 8)));
 using Floats = float __attribute__((vector_size(width * 4)));
-using Words = std::uint64_t __attribute__((vector_size(width * 8)));
 
 // Columns that a pass over the rows takes at once: the prefetcher can follow as many streams, and
 // the rows' sums are read from the cache once for all of them.
@@ -28,10 +29,6 @@ constexpr int streams = 8;
 
 LUPINE_ELEMENT double sum_of(const double (&v)[streams]) {
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
-}
-
-LUPINE_ELEMENT std::uint64_t bits_of(double value) {
-  return __builtin_bit_cast(std::uint64_t, value);
 }
 
 // How far apart the renormalizations of a sum in twice FP64's precision are: its low part then
@@ -61,69 +58,93 @@ LUPINE_ELEMENT void add_extended(const double (&a)[streams], const double (&s)[s
   sums.ax_low[i] = normal.error;
 }
 
-// sums.ax += sign A x; and in the same pass, if asked for, the sums of magnitudes and of bits.
-// Extended: (sums.ax, sums.ax_low) += A x and sums.a_x_low += A x_low.
+// sums.ax += sign A x for several columns, and some of their rows from i on; and in the same pass,
+// if asked for, the sums of magnitudes. Extended: (sums.ax, sums.ax_low) += A x and sums.a_x_low +=
+// A x_low.
+template <bool extended, bool with_rows, bool with_abs_ax, class T>
+LUPINE_ELEMENT void add_streams(MatrixView<const T> a, double sign, const double* x,
+                                const double* x_low, std::int64_t begin, std::int64_t count,
+                                const RowSums& sums) {
+  static_assert(streams == terms_between);
+  const T* c0 = a.data;
+  const std::int64_t ld = a.ld;
+  double s[streams];
+  double s_low[streams];
+  for (int k = 0; k < streams; ++k) s[k] = sign * x[k];
+  if constexpr (extended)
+    for (int k = 0; k < streams; ++k) s_low[k] = x_low[k];
+  LUPINE_INDEPENDENT
+  for (std::int64_t i = begin; i < begin + count; ++i) {
+    double value[streams];
+    double term[streams];
+#pragma GCC unroll 8
+    for (int k = 0; k < streams; ++k) value[k] = static_cast<double>(c0[i + k * ld]);
+    if constexpr (extended) {
+      add_extended(value, s, s_low, i, sums, term);
+    } else {
+#pragma GCC unroll 8
+      for (int k = 0; k < streams; ++k) term[k] = value[k] * s[k];
+      sums.ax[i] += sum_of(term);
+    }
+    if constexpr (with_abs_ax) {
+#pragma GCC unroll 8
+      for (int k = 0; k < streams; ++k) term[k] = __builtin_fabs(term[k]);
+      sums.abs_ax[i] += sum_of(term);
+    }
+    if constexpr (with_rows) {
+#pragma GCC unroll 8
+      for (int k = 0; k < streams; ++k) value[k] = __builtin_fabs(value[k]);
+      sums.abs_rows[i] += sum_of(value);
+    }
+  }
+}
+
+// The same for one column.
+template <bool extended, bool with_rows, bool with_abs_ax, class T>
+LUPINE_ELEMENT void add_column(const T* column, double s, double s_low, std::int64_t begin,
+                               std::int64_t count, const RowSums& sums) {
+  LUPINE_INDEPENDENT
+  for (std::int64_t i = begin; i < begin + count; ++i) {
+    const auto value = static_cast<double>(column[i]);
+    if constexpr (extended) {
+      const WithError<double> product = two_product(value, s);
+      add_pair(sums.ax[i], sums.ax_low[i], product.value, product.error);
+      sums.a_x_low[i] += value * s_low;
+    } else {
+      sums.ax[i] += value * s;
+    }
+    if constexpr (with_abs_ax) sums.abs_ax[i] += __builtin_fabs(value * s);
+    if constexpr (with_rows) sums.abs_rows[i] += __builtin_fabs(value);
+  }
+}
+
+// The sums over all columns, and the checksum if asked for.
 template <bool extended, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
 LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double* x,
                                 const double* x_low, RowSums sums) {
-  static_assert(streams == terms_between);
-  std::uint64_t checksum = 0;
   std::int64_t j = 0;
   for (; j + streams <= a.columns; j += streams) {
-    const T* c0 = a.column(j);
-    const std::int64_t ld = a.ld;
-    double s[streams];
-    double s_low[streams];
-    for (int k = 0; k < streams; ++k) s[k] = sign * x[j + k];
-    if constexpr (extended)
-      for (int k = 0; k < streams; ++k) s_low[k] = x_low[j + k];
-    LUPINE_INDEPENDENT
-    for (std::int64_t i = 0; i < a.rows; ++i) {
-      double value[streams];
-      double term[streams];
-#pragma GCC unroll 8
-      for (int k = 0; k < streams; ++k) value[k] = static_cast<double>(c0[i + k * ld]);
-      if constexpr (with_checksum) {
-#pragma GCC unroll 8
-        for (int k = 0; k < streams; ++k) checksum += bits_of(value[k]);
-      }
-      if constexpr (extended) {
-        add_extended(value, s, s_low, i, sums, term);
-      } else {
-#pragma GCC unroll 8
-        for (int k = 0; k < streams; ++k) term[k] = value[k] * s[k];
-        sums.ax[i] += sum_of(term);
-      }
-      if constexpr (with_abs_ax) {
-#pragma GCC unroll 8
-        for (int k = 0; k < streams; ++k) term[k] = __builtin_fabs(term[k]);
-        sums.abs_ax[i] += sum_of(term);
-      }
-      if constexpr (with_rows) {
-#pragma GCC unroll 8
-        for (int k = 0; k < streams; ++k) value[k] = __builtin_fabs(value[k]);
-        sums.abs_rows[i] += sum_of(value);
-      }
-    }
+    const MatrixView<const T> some = a.block(0, j, a.rows, streams);
+    Words bits{};
+    Words places[streams]{};
+    in_blocks<with_checksum>(some, sums.keys.rows, bits, places,
+                             [&](std::int64_t i, std::int64_t count) {
+                               add_streams<extended, with_rows, with_abs_ax>(
+                                   some, sign, x + j, extended ? x_low + j : x_low, i, count, sums);
+                             });
+    if constexpr (with_checksum) add_to_whole(sums, j, bits, places);
   }
   for (; j < a.columns; ++j) {
-    const double s = sign * x[j];
-    LUPINE_INDEPENDENT
-    for (std::int64_t i = 0; i < a.rows; ++i) {
-      const auto value = static_cast<double>(a(i, j));
-      if constexpr (with_checksum) checksum += bits_of(value);
-      if constexpr (extended) {
-        const WithError<double> product = two_product(value, s);
-        add_pair(sums.ax[i], sums.ax_low[i], product.value, product.error);
-        sums.a_x_low[i] += value * x_low[j];
-      } else {
-        sums.ax[i] += value * s;
-      }
-      if constexpr (with_abs_ax) sums.abs_ax[i] += __builtin_fabs(value * s);
-      if constexpr (with_rows) sums.abs_rows[i] += __builtin_fabs(value);
-    }
+    Words bits{};
+    Words places[1]{};
+    in_blocks<with_checksum>(a.block(0, j, a.rows, 1), sums.keys.rows, bits, places,
+                             [&](std::int64_t i, std::int64_t count) {
+                               add_column<extended, with_rows, with_abs_ax>(
+                                   a.column(j), sign * x[j], extended ? x_low[j] : 0, i, count,
+                                   sums);
+                             });
+    if constexpr (with_checksum) add_to_whole(sums, j, bits, places);
   }
-  if constexpr (with_checksum) *sums.checksum += checksum;
 }
 
 template <class T>
@@ -203,8 +224,8 @@ LUPINE_ELEMENT void renormalize(Doubles* highs, Doubles* lows, int count) {
 }
 
 // sums.ax_j += sign a_j^T x for several columns a_j at once; and in the same pass, if asked for,
-// the sums of magnitudes and of bits. Each column has its own lanes of sums. Extended: as in
-// add_columns().
+// the sums of magnitudes and the checksum. Each column has its own lanes of sums. Extended: as in
+// add_streams().
 template <bool extended, bool with_rows, bool with_abs_ax, bool with_checksum, int columns, class T>
 LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x,
                              const double* x_low, RowSums sums) {
@@ -213,7 +234,8 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
   Doubles a_x_low[columns][parts]{};
   Doubles abs_ax[columns][parts]{};
   Doubles abs_rows[columns][parts]{};
-  Words checksums{};
+  Words bits{};
+  Words places[columns]{};
   const auto add = [&](const double* xi, const double* xi_low, const T* ai, std::int64_t ld) {
 #pragma GCC unroll 4
     for (std::ptrdiff_t p = 0; p < parts; ++p) {
@@ -221,7 +243,6 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
 #pragma GCC unroll 8
       for (int c = 0; c < columns; ++c) {
         const Doubles value = load(ai + c * ld + p * width);
-        if constexpr (with_checksum) checksums += (Words)value;
         const Doubles term = value * xp;
         if constexpr (extended) {
           const WithError<Doubles> product = two_product(value, xp);
@@ -237,14 +258,19 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
       }
     }
   };
-  std::int64_t i = 0;
-  for (; i + lanes <= a.rows; i += lanes) {
-    add(x + i, extended ? x_low + i : nullptr, a.data + i, a.ld);
-    if constexpr (extended)
-      if (i / lanes % terms_between == terms_between - 1)
-        renormalize(&ax[0][0], &ax_low[0][0], columns * parts);
-  }
-  if (i < a.rows) {
+  const std::int64_t whole = a.rows / lanes * lanes;
+  static_assert(checksum_rows % lanes == 0);
+  in_blocks<with_checksum>(a, sums.keys.rows, bits, places,
+                           [&](std::int64_t begin, std::int64_t count) {
+                             const std::int64_t end = begin + count < whole ? begin + count : whole;
+                             for (std::int64_t i = begin; i < end; i += lanes) {
+                               add(x + i, extended ? x_low + i : nullptr, a.data + i, a.ld);
+                               if constexpr (extended)
+                                 if (i / lanes % terms_between == terms_between - 1)
+                                   renormalize(&ax[0][0], &ax_low[0][0], columns * parts);
+                             }
+                           });
+  if (const std::int64_t i = whole; i < a.rows) {
     const auto rest = static_cast<std::size_t>(a.rows - i);
     double x_rest[lanes]{};
     double x_low_rest[lanes]{};
@@ -265,8 +291,7 @@ LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x
     if constexpr (with_abs_ax) sums.abs_ax[c] += sum_of_lanes(abs_ax[c]);
     if constexpr (with_rows) sums.abs_rows[c] += sum_of_lanes(abs_rows[c]);
   }
-  if constexpr (with_checksum)
-    for (int k = 0; k < width; ++k) *sums.checksum += checksums[k];
+  if constexpr (with_checksum) add_to_whole(sums, 0, bits, places);
 }
 
 // As many columns at once as their sums fit into registers: more streams of memory, and x is read
@@ -282,7 +307,8 @@ void add_all_dots(MatrixView<const T> a, double sign, const double* x, const dou
     add_dots<extended, with_rows, with_abs_ax, with_checksum, count>(
         a.block(0, j, a.rows, count), sign, x, x_low,
         {from(sums.ax, j), from(sums.abs_rows, j), from(sums.abs_ax, j), sums.checksum,
-         from(sums.ax_low, j), from(sums.a_x_low, j)});
+         from(sums.ax_low, j), from(sums.a_x_low, j),
+         with_checksum ? sums.keys.from(0, j) : sums.keys});
   };
   std::int64_t j = 0;
   for (; j + columns <= a.columns; j += columns) add(j, std::integral_constant<int, columns>());
@@ -340,75 +366,78 @@ LUPINE_ELEMENT double value_of(Bits bits) {
 
 template <int columns, bool with_checksums>
 LUPINE_ELEMENT void raise_rows(MatrixView<const double> a, const double* scale, double* most,
-                               std::uint64_t* checksums) {
-  std::uint64_t sum[columns] = {};
+                               const ColumnChecksums& checksums, std::int64_t j) {
   double s[columns];
-  for (int k = 0; k < columns; ++k) s[k] = scale ? scale[k] : 1;
-  const double* c0 = a.data;
+  for (int k = 0; k < columns; ++k) s[k] = scale ? scale[j + k] : 1;
+  const double* c0 = a.column(j);
   const std::int64_t ld = a.ld;
-  LUPINE_INDEPENDENT
-  for (std::int64_t i = 0; i < a.rows; ++i) {
-    Bits bits = magnitude(most[i]);
+  Words bits{};
+  Words places[columns]{};
+  in_blocks<with_checksums>(a.block(0, j, a.rows, columns), checksums.row_keys, bits, places,
+                            [&](std::int64_t begin, std::int64_t count) {
+                              LUPINE_INDEPENDENT
+                              for (std::int64_t i = begin; i < begin + count; ++i) {
+                                Bits largest = magnitude(most[i]);
 #pragma GCC unroll 8
-    for (int k = 0; k < columns; ++k) bits = larger(magnitude(c0[i + k * ld] * s[k]), bits);
-    most[i] = value_of(bits);
-    if constexpr (with_checksums) {
-#pragma GCC unroll 8
-      for (int k = 0; k < columns; ++k) sum[k] += bits_of(c0[i + k * ld]);
-    }
-  }
-  if constexpr (with_checksums)
-    for (int k = 0; k < columns; ++k) __atomic_fetch_add(checksums + k, sum[k], __ATOMIC_RELAXED);
+                                for (int k = 0; k < columns; ++k)
+                                  largest = larger(magnitude(c0[i + k * ld] * s[k]), largest);
+                                most[i] = value_of(largest);
+                              }
+                            });
+  if constexpr (with_checksums) add_to_columns(checksums, j, bits, places);
 }
 
 template <bool with_checksums>
 void raise_all_rows(MatrixView<const double> a, const double* scale, double* most,
-                    std::uint64_t* checksums) {
-  const auto raise = [&]<int count>(std::int64_t j, std::integral_constant<int, count>) {
-    raise_rows<count, with_checksums>(a.block(0, j, a.rows, count), scale ? scale + j : scale, most,
-                                      with_checksums ? checksums + j : checksums);
-  };
+                    const ColumnChecksums& checksums) {
   std::int64_t j = 0;
-  for (; j + streams <= a.columns; j += streams) raise(j, std::integral_constant<int, streams>());
-  for (; j < a.columns; ++j) raise(j, std::integral_constant<int, 1>());
+  for (; j + streams <= a.columns; j += streams)
+    raise_rows<streams, with_checksums>(a, scale, most, checksums, j);
+  for (; j < a.columns; ++j) raise_rows<1, with_checksums>(a, scale, most, checksums, j);
 }
 
 void largest_of_rows(MatrixView<const double> a, const double* scale, double* most,
-                     std::uint64_t* checksums) {
+                     ColumnChecksums checksums) {
   for (std::int64_t i = 0; i < a.rows; ++i) most[i] = 0;
-  (checksums ? raise_all_rows<true> : raise_all_rows<false>)(a, scale, most, checksums);
+  (checksums.row_keys ? raise_all_rows<true> : raise_all_rows<false>)(a, scale, most, checksums);
 }
 
-void checksums_of_columns(MatrixView<const double> a, std::uint64_t* sums) {
+template <bool with_checksums, class T>
+void largest_of_all_columns(MatrixView<const T> a, const double* scale, double* most,
+                            const ColumnChecksums& checksums) {
   for (std::int64_t j = 0; j < a.columns; ++j) {
-    const double* column = a.column(j);
-    std::uint64_t sum = 0;
-    for (std::int64_t i = 0; i < a.rows; ++i) sum += bits_of(column[i]);
-    sums[j] = sum;
+    const T* column = a.column(j);
+    Bits largest = 0;
+    Words bits{};
+    Words places[1]{};
+    in_blocks<with_checksums>(a.block(0, j, a.rows, 1), checksums.row_keys, bits, places,
+                              [&](std::int64_t begin, std::int64_t count) {
+                                if (scale)
+                                  for (std::int64_t i = begin; i < begin + count; ++i)
+                                    largest = larger(magnitude(scale[i] * column[i]), largest);
+                                else
+                                  for (std::int64_t i = begin; i < begin + count; ++i)
+                                    largest = larger(magnitude(column[i]), largest);
+                              });
+    most[j] = value_of(largest);
+    if constexpr (with_checksums) add_to_columns(checksums, j, bits, places);
   }
 }
 
 template <class T>
 void largest_of_columns(MatrixView<const T> a, const double* scale, double* most,
-                        std::uint64_t* checksums) {
+                        ColumnChecksums checksums) {
+  if constexpr (sizeof(T) == sizeof(double))
+    if (checksums.row_keys) return largest_of_all_columns<true>(a, scale, most, checksums);
+  largest_of_all_columns<false>(a, scale, most, checksums);
+}
+
+void checksums_of_columns(MatrixView<const double> a, ColumnChecksums checksums) {
   for (std::int64_t j = 0; j < a.columns; ++j) {
-    const T* column = a.column(j);
-    Bits bits = 0;
-    std::uint64_t sum = 0;
-    if (scale)
-      for (std::int64_t i = 0; i < a.rows; ++i) {
-        const double value = column[i];
-        bits = larger(magnitude(scale[i] * value), bits);
-        sum += bits_of(value);
-      }
-    else
-      for (std::int64_t i = 0; i < a.rows; ++i) {
-        const double value = column[i];
-        bits = larger(magnitude(value), bits);
-        sum += bits_of(value);
-      }
-    most[j] = value_of(bits);
-    if (checksums) checksums[j] = sum;
+    Words bits{};
+    Words places[1]{};
+    add_checksum(a.column(j), checksums.row_keys, a.rows, bits, places[0]);
+    add_to_columns(checksums, j, bits, places);
   }
 }
 

@@ -65,22 +65,32 @@ struct Sum {
   __device__ Bits operator()(Bits a, Bits b) const { return a + b; }
 };
 
-// As largest_of_columns_kernel. A sum of whole numbers does not depend on their order.
+// As largest_of_columns_kernel; the sum of all bits is added to sums[a.columns]. A sum of whole
+// numbers does not depend on their order.
 __global__ void __launch_bounds__(column_threads)
-    checksums_of_columns_kernel(MatrixView<const double> a, std::uint64_t* sums) {
+    checksums_of_columns_kernel(MatrixView<const double> a, const std::uint64_t* row_keys,
+                                std::uint64_t* sums) {
   const std::int64_t first = std::int64_t{blockIdx.x} * block_columns;
   Bits mine[block_columns];
+  Bits all_bits = 0;
 #pragma unroll
   for (int c = 0; c < block_columns; ++c) {
-    const double* column = a.column(first + c < a.columns ? first + c : a.columns - 1);
+    const bool there = first + c < a.columns;
+    const double* column = a.column(there ? first + c : a.columns - 1);
     mine[c] = 0;
 #pragma unroll 4
-    for (std::int64_t i = threadIdx.x; i < a.rows; i += column_threads)
-      mine[c] += static_cast<Bits>(__double_as_longlong(column[i]));
+    for (std::int64_t i = threadIdx.x; i < a.rows; i += column_threads) {
+      const Bits bits = static_cast<Bits>(__double_as_longlong(column[i]));
+      mine[c] += keyed_bits(bits, row_keys[i]);
+      if (there) all_bits += bits;
+    }
   }
-  const Bits bits = join_block(mine, Sum{});
+  const Bits of_warp = join_warp(all_bits, Sum{});
+  if (threadIdx.x % warp_threads == 0)
+    atomicAdd(reinterpret_cast<Bits*>(sums + a.columns), of_warp);
+  const Bits places = join_block(mine, Sum{});
   const std::int64_t j = first + threadIdx.x;
-  if (threadIdx.x < block_columns && j < a.columns) sums[j] = bits;
+  if (threadIdx.x < block_columns && j < a.columns) sums[j] = places;
 }
 
 template <class T>
@@ -149,10 +159,11 @@ cudaError_t largest_of_columns(cudaStream_t stream, ConstAnyMatrix any, const do
 }
 
 cudaError_t checksums_of_columns(cudaStream_t stream, MatrixView<const double> a,
-                                 std::uint64_t* sums) {
-  if (a.columns == 0) return cudaSuccess;
+                                 const std::uint64_t* row_keys, std::uint64_t* sums) {
+  const cudaError_t error = cudaMemsetAsync(sums + a.columns, 0, sizeof(*sums), stream);
+  if (error != cudaSuccess || a.columns == 0) return error;
   return launch(stream, blocks(a.columns, block_columns), column_threads,
-                checksums_of_columns_kernel, a, sums);
+                checksums_of_columns_kernel, a, row_keys, sums);
 }
 
 cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const double* row_scale,

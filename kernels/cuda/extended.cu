@@ -26,9 +26,10 @@ struct Sums {
   double abs_ax;
   double abs_rows;
   Bits bits;
+  Bits places;
   int terms;
 
-  __device__ void add(double a, double x, double x_low) {
+  __device__ void add(double a, double x, double x_low, std::uint64_t key, std::uint64_t factor) {
     const WithError<double> product = two_product(a, x);
     const WithError<double> sum = two_sum(high, product.value);
     high = sum.value;
@@ -37,6 +38,7 @@ struct Sums {
     abs_ax += fabs(product.value);
     abs_rows += fabs(a);
     bits += static_cast<Bits>(__double_as_longlong(a));
+    places += factor * keyed_bits(static_cast<Bits>(__double_as_longlong(a)), key);
     if (++terms % terms_between == 0) {
       const WithError<double> normal = two_sum(high, low);
       high = normal.value;
@@ -49,6 +51,7 @@ struct Sums {
     abs_ax += other.abs_ax;
     abs_rows += other.abs_rows;
     bits += other.bits;
+    places += other.places;
   }
   __device__ void write(const ExtendedSums& totals, std::int64_t i) const {
     const WithError<double> normal = two_sum(high, low);
@@ -57,7 +60,9 @@ struct Sums {
     totals.a_x_low[i] = of_low;
     if (totals.abs_ax) totals.abs_ax[i] = abs_ax;
     if (totals.abs_rows) totals.abs_rows[i] = abs_rows;
-    if (totals.checksum) atomicAdd(reinterpret_cast<Bits*>(totals.checksum), bits);
+    if (!totals.checksum) return;
+    atomicAdd(reinterpret_cast<Bits*>(&totals.checksum->bits), bits);
+    atomicAdd(reinterpret_cast<Bits*>(&totals.checksum->places), places);
   }
 };
 
@@ -69,10 +74,12 @@ __global__ void __launch_bounds__(rows_threads)
   const int group = static_cast<int>(threadIdx.x) / rows_a_block;
   const std::int64_t i = std::int64_t{blockIdx.x} * rows_a_block + r;
   Sums mine{};
+  const PlaceKeys keys = totals.keys;
+  const std::uint64_t key = totals.checksum && i < a.rows ? keys.rows[i] : 0;
   if (i < a.rows)
 #pragma unroll 4
     for (std::int64_t j = group; j < a.columns; j += groups)
-      mine.add(a.data[i + j * a.ld], x[j], x_low[j]);
+      mine.add(a.data[i + j * a.ld], x[j], x_low[j], key, totals.checksum ? keys.columns[j] : 0);
   sums[group][r] = mine;
   __syncthreads();
   if (group > 0 || i >= a.rows) return;
@@ -89,9 +96,11 @@ __global__ void __launch_bounds__(column_threads)
   const std::int64_t j = blockIdx.x;
   const double* column = a.column(j);
   Sums mine{};
+  const PlaceKeys keys = totals.keys;
+  const std::uint64_t factor = totals.checksum ? keys.columns[j] : 0;
 #pragma unroll 4
   for (std::int64_t i = thread; i < a.rows; i += column_threads)
-    mine.add(column[i], x[i], x_low[i]);
+    mine.add(column[i], x[i], x_low[i], totals.checksum ? keys.rows[i] : 0, factor);
   for (int half = column_threads / 2; half > 0; half /= 2) {
     sums[thread] = mine;
     __syncthreads();

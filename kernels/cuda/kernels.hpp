@@ -12,6 +12,7 @@
 
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
+#include "element/checksum.hpp"
 #include "element/cyclic.hpp"
 #include "element/matrix_spec.hpp"
 
@@ -31,12 +32,11 @@ cudaError_t generate(cudaStream_t stream, const MatrixSpec& spec, const Cyclic& 
 
 /// Where the sums of a pass over A go. All but ax may be null: that sum is not wanted.
 struct PassSums {
-  double* ax = nullptr;        ///< A x
-  double* abs_rows = nullptr;  ///< sum_j |a_ij|
-  double* abs_ax = nullptr;    ///< |A| |x|
-  /// Of a matrix in memory: the sum of the bits of all its numbers as whole numbers, modulo 2^64,
-  /// is added to this one.
-  std::uint64_t* checksum = nullptr;
+  double* ax = nullptr;                ///< A x
+  double* abs_rows = nullptr;          ///< sum_j |a_ij|
+  double* abs_ax = nullptr;            ///< |A| |x|
+  MatrixChecksum* checksum = nullptr;  ///< that of a matrix in memory is added to it
+  PlaceKeys keys{};                    ///< where checksum is not null
 };
 
 /// The number of parts into which a pass over rows x columns entries divides the columns, so that
@@ -251,12 +251,13 @@ cudaError_t multiply(cudaStream_t stream, Transpose transpose, MatrixView<const 
                      const double* x, const PassSums& sums);
 /// Where the sums of multiply_extended() go. The last three may be null: not wanted.
 struct ExtendedSums {
-  double* ax = nullptr;               ///< the high parts of A x
-  double* ax_low = nullptr;           ///< its low parts
-  double* a_x_low = nullptr;          ///< A x_low, in FP64
-  double* abs_rows = nullptr;         ///< sum_j |a_ij|
-  double* abs_ax = nullptr;           ///< |A| |x|
-  std::uint64_t* checksum = nullptr;  ///< as in PassSums
+  double* ax = nullptr;                ///< the high parts of A x
+  double* ax_low = nullptr;            ///< its low parts
+  double* a_x_low = nullptr;           ///< A x_low, in FP64
+  double* abs_rows = nullptr;          ///< sum_j |a_ij|
+  double* abs_ax = nullptr;            ///< |A| |x|
+  MatrixChecksum* checksum = nullptr;  ///< as in PassSums
+  PlaceKeys keys{};
 };
 /// Device::multiply_extended for one vector. The order of a sum depends only on the sizes.
 cudaError_t multiply_extended(cudaStream_t stream, Transpose transpose, MatrixView<const double> a,
@@ -267,9 +268,9 @@ cudaError_t largest_of_rows(cudaStream_t stream, MatrixView<const double> a, con
 /// Device::largest_of_columns.
 cudaError_t largest_of_columns(cudaStream_t stream, ConstAnyMatrix a, const double* scale,
                                double* most);
-/// Device::checksums_of_columns.
+/// Device::checksums_of_columns, by these keys.
 cudaError_t checksums_of_columns(cudaStream_t stream, MatrixView<const double> a,
-                                 std::uint64_t* sums);
+                                 const std::uint64_t* row_keys, std::uint64_t* sums);
 /// Device::scale.
 cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const double* row_scale,
                   const double* column_scale, AnyMatrix to);

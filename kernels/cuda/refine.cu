@@ -41,18 +41,25 @@ struct AddBits {
   __device__ Bits operator()(Bits a, Bits b) const { return a + b; }
 };
 
-// *checksum += the bits of all threads of a block of whole warps. Every thread calls it. A sum of
+// *checksum += the sums of all threads of a block of whole warps. Every thread calls it. A sum of
 // whole numbers does not depend on their order.
-__device__ void add_checksum(Bits bits, std::uint64_t* checksum) {
-  const Bits of_warp = join_warp(bits, AddBits{});
-  if (threadIdx.x % warp_threads == 0) atomicAdd(reinterpret_cast<Bits*>(checksum), of_warp);
+__device__ void add_checksum(Bits bits, Bits places, MatrixChecksum* checksum) {
+  const Bits bits_of_warp = join_warp(bits, AddBits{});
+  const Bits places_of_warp = join_warp(places, AddBits{});
+  if (threadIdx.x % warp_threads != 0) return;
+  atomicAdd(reinterpret_cast<Bits*>(&checksum->bits), bits_of_warp);
+  atomicAdd(reinterpret_cast<Bits*>(&checksum->places), places_of_warp);
+}
+
+__device__ Bits bits_of(double value) {
+  return static_cast<Bits>(__double_as_longlong(value));
 }
 
 template <int groups>
 constexpr int rows_threads = rows_a_block* groups;
 
 // totals.ax <- A x or, if `subtract`, totals.ax <- totals.ax - A x; in the same pass, the sums of
-// magnitudes and of bits.
+// magnitudes and the checksum.
 template <int groups, bool subtract, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
 __global__ void __launch_bounds__(rows_threads<groups>)
     rows_kernel(MatrixView<const T> a, const double* x, PassSums totals) {
@@ -63,18 +70,23 @@ __global__ void __launch_bounds__(rows_threads<groups>)
   double abs_rows = 0;
   double abs_ax = 0;
   Bits bits = 0;
+  Bits places = 0;
   if (i < a.rows) {
     const T* row = a.data + i;
+    const std::uint64_t key = with_checksum ? totals.keys.rows[i] : 0;
 #pragma unroll unroll
     for (std::int64_t j = group; j < a.columns; j += groups) {
       const auto value = static_cast<double>(row[j * a.ld]);
       ax = fma(value, x[j], ax);
-      if (with_checksum) bits += static_cast<Bits>(__double_as_longlong(value));
+      if (with_checksum) {
+        bits += bits_of(value);
+        places += totals.keys.columns[j] * keyed_bits(bits_of(value), key);
+      }
       if (with_rows) abs_rows += fabs(value);
       if (with_abs_ax) abs_ax = fma(fabs(value), fabs(x[j]), abs_ax);
     }
   }
-  if (with_checksum) add_checksum(bits, totals.checksum);
+  if (with_checksum) add_checksum(bits, places, totals.checksum);
   ax = sum_of_groups<groups>(ax);
   if (with_rows) abs_rows = sum_of_groups<groups>(abs_rows);
   if (with_abs_ax) abs_ax = sum_of_groups<groups>(abs_ax);
@@ -102,8 +114,8 @@ constexpr int block_columns = 4;
 constexpr std::int64_t many_columns = 512;
 
 // totals.ax <- A^T x or, if `subtract`, totals.ax <- totals.ax - A^T x; in the same pass, the sums
-// of magnitudes and of bits. In a block that extends beyond the last column, the last one is read
-// again, and not written.
+// of magnitudes and the checksum. In a block that extends beyond the last column, the last one is
+// read again, and not written.
 template <int columns, bool subtract, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
 __global__ void __launch_bounds__(column_threads)
     columns_kernel(MatrixView<const T> a, const double* x, PassSums totals) {
@@ -113,23 +125,33 @@ __global__ void __launch_bounds__(column_threads)
   double abs_rows[columns] = {};
   double abs_ax[columns] = {};
   Bits bits = 0;
+  Bits places[columns] = {};
 #pragma unroll
   for (int c = 0; c < columns; ++c)
     column[c] = a.column(first + c < a.columns ? first + c : a.columns - 1);
 #pragma unroll 4
   for (std::int64_t i = threadIdx.x; i < a.rows; i += column_threads) {
     const double xi = x[i];
+    const std::uint64_t key = with_checksum ? totals.keys.rows[i] : 0;
 #pragma unroll
     for (int c = 0; c < columns; ++c) {
       const auto value = static_cast<double>(column[c][i]);
       ax[c] = fma(value, xi, ax[c]);
-      if (with_checksum && first + c < a.columns)
-        bits += static_cast<Bits>(__double_as_longlong(value));
+      if (with_checksum && first + c < a.columns) {
+        bits += bits_of(value);
+        places[c] += keyed_bits(bits_of(value), key);
+      }
       if (with_rows) abs_rows[c] += fabs(value);
       if (with_abs_ax) abs_ax[c] = fma(fabs(value), fabs(xi), abs_ax[c]);
     }
   }
-  if (with_checksum) add_checksum(bits, totals.checksum);
+  if (with_checksum) {
+    Bits sum = 0;
+#pragma unroll
+    for (int c = 0; c < columns; ++c)
+      if (first + c < a.columns) sum += totals.keys.columns[first + c] * places[c];
+    add_checksum(bits, sum, totals.checksum);
+  }
   const std::int64_t j = first + threadIdx.x;
   const bool writes = threadIdx.x < columns && j < a.columns;
   const double sum = join_block(ax, Add{});

@@ -14,6 +14,7 @@
 #include "app/output.hpp"
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
+#include "device/checksum_keys.hpp"
 #include "io/json.hpp"
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
@@ -108,6 +109,7 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   run.right_hand_sides = std::max(b.source().count(), std::int64_t{1});
   RunSensors sensors(world, monitor_of(arguments.monitor, world.rank()));
   Outcome outcome = attempt(world, a, b, arguments, sensors);
+  MatrixChecksum of_x = checksum_of(outcome.solution.x);
   run.sensors = sensors.take(world);
   const double on_device = outcome.solution.memory.device_peak;
   run.peak = peak_memory(
@@ -116,11 +118,14 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   run.failure = outcome.failure;
   run.bad_pivot = outcome.bad_pivot;
   const bool in_part = is_solved_in_part(run, outcome.solution);
-  if (in_part) blank_unsolved(outcome.solution);
+  if (in_part) {
+    blank_unsolved(outcome.solution);
+    of_x = checksum_of(outcome.solution.x);
+  }
   if (!own.x.empty() && (run.failure.empty() || in_part)) {
     const auto file = world.run().pause();
-    write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x,
-                   run.field);
+    write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x, run.field,
+                   of_x);
   }
   run.end = std::time(nullptr);
   on_rank_0(world, [&] { report(arguments, run, outcome.solution); });

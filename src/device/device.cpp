@@ -15,7 +15,7 @@ namespace lupine {
 void Device::multiply_extended(Queue& /*queue*/, Transpose /*transpose*/, ConstAnyMatrix /*a*/,
                                MatrixView<const double> /*x*/, MatrixView<double> /*ax*/,
                                double* /*abs_rows*/, MatrixView<double> /*abs_ax*/,
-                               std::uint64_t* /*checksum*/) {
+                               MatrixChecksum* /*checksum*/) {
   LUPINE_EXPECTS(multiplies_extended());
 }
 

@@ -29,6 +29,7 @@
 #include "device/peer_group.hpp"
 #include "device/product_choice.hpp"
 #include "device/queue.hpp"
+#include "element/checksum.hpp"
 #include "element/matrix_spec.hpp"
 #include "grid/distribution.hpp"
 
@@ -366,11 +367,11 @@ class Device {
   virtual void add_entries(Queue& queue, const MatrixEntry* entries, std::int64_t count,
                            AnyMatrix a) = 0;
   /// One pass over A for few_vectors at most: AX <- B X, where B is A or A^T, and, where the
-  /// pointer is not null, (abs_rows)_i <- sum_j |b_ij|, abs_ax <- |B| |X| and *checksum <- the sum
-  /// of checksums_of_columns().
+  /// pointer is not null, (abs_rows)_i <- sum_j |b_ij|, abs_ax <- |B| |X| and *checksum <- that of
+  /// A, by the keys of KeysOfPlaces.
   virtual void multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                         MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
-                        MatrixView<double> abs_ax, std::uint64_t* checksum) = 0;
+                        MatrixView<double> abs_ax, MatrixChecksum* checksum) = 0;
   /// Whether multiply_extended() is there.
   virtual bool multiplies_extended() const { return false; }
   /// multiply() with a product in twice FP64's precision. X has vectors and then as many low parts
@@ -381,7 +382,7 @@ class Device {
   virtual void multiply_extended(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                                  MatrixView<const double> x, MatrixView<double> ax,
                                  double* abs_rows, MatrixView<double> abs_ax,
-                                 std::uint64_t* checksum);
+                                 MatrixChecksum* checksum);
   /// most_i <- max_j |a_ij| scale_j: infinity if one of these is Inf or NaN, 0 if A has no columns.
   /// Scales are not negative; null stands for ones. Also checksums_of_columns(), where that pointer
   /// is not null.
@@ -392,8 +393,9 @@ class Device {
   /// is not null. A is FP64, or without checksums FP32.
   virtual void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
                                   std::uint64_t* checksums) = 0;
-  /// sums_j <- the sum over i of the bits of a_ij (FP64) as whole numbers, modulo 2^64: whatever
-  /// happens to one number of the column changes its sum. 0 if A has no rows.
+  /// sums_j <- the sum over i of keyed_bits(a_ij) (FP64), modulo 2^64, by the row keys of
+  /// KeysOfPlaces; and behind them, the last of columns + 1 numbers, the sum of the bits of all a_ij
+  /// as whole numbers, which whatever happens to one number changes.
   virtual void checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) = 0;
   /// to_ij <- (row_scale_i from_ij) column_scale_j. The products are FP64 and in this order, so
   /// that row scales with row_scale_i |from_ij| <= 1 prevent overflow; the result is rounded once

@@ -191,7 +191,7 @@ class PaperCpu final : public Device {
   // A user's matrix ------------------------------------------------------------------------------
 
   void multiply(Queue&, Transpose, ConstAnyMatrix a, MatrixView<const double>, MatrixView<double>,
-                double*, MatrixView<double>, std::uint64_t*) override {
+                double*, MatrixView<double>, MatrixChecksum*) override {
     elements(OperationKind::vector_product, a);
   }
   void scale(Queue&, ConstAnyMatrix, const double*, const double*, AnyMatrix to) override {

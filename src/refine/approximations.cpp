@@ -58,11 +58,18 @@ bool Block::bounds_hold(const Vector& row_sums) const {
 }
 
 void Block::add(const MultiVector& d) {
+  // Where the residual may be updated for the sum, it must have been that of this x.
+  const bool may_update = extended.count() > 0 && count() > Device::few_vectors;
+  const VectorChecksums before = may_update ? checksums_of(x) : VectorChecksums{};
   if (low.count() == 0)
     for (std::size_t i = 0; i < d.all().size(); ++i) x.all()[i] += d.all()[i];
   else
     for (std::size_t i = 0; i < d.all().size(); ++i)
       add_pair(x.all()[i], low.all()[i], d.all()[i], 0.0);
+  if (!may_update) return;
+  const VectorChecksums after = checksums_of(x);
+  for (std::size_t k = 0; k < x_read.size(); ++k)
+    x_read[k] = x_read[k] == before[k] ? after[k] : std::nullopt;
 }
 
 void Block::subtract(const MultiVector& a_d, const MultiVector& a_low) {
@@ -82,12 +89,26 @@ void Block::keep(const std::vector<std::int64_t>& places) {
   }
   numbers.resize(places.size());
   moved.resize(places.size());
+  for (auto* sums : {&x_read, &b_read}) {
+    if (sums->empty()) continue;
+    for (std::size_t to = 0; to < places.size(); ++to)
+      (*sums)[to] = (*sums)[static_cast<std::size_t>(places[to])];
+    sums->resize(places.size());
+  }
+}
+
+Vector scaled_residuals(System& system, const Block& block) {
+  Vector errors;
+  for (std::int64_t i = 0; i < block.count(); ++i)
+    errors.push_back(scaled_residual(system.norms(block.x[i], block.b[i], block.r[i]), system.n()));
+  return errors;
 }
 
 void RefinedColumn::leave(const Block& block, std::int64_t place) {
   if (outcome.history.empty() || error != outcome.error) return;
   outcome.x = block.x.vector(place);
   outcome.residual = block.r.vector(place);
+  block.tell_read(outcome, place);
   outcome.bound = block.bound.count() > 0 ? block.bound.vector(place) : Vector{};
   if (block.low.count() > 0) {
     outcome.low = block.low.vector(place);

@@ -90,6 +90,10 @@ struct Block {
   MultiVector extended;  ///< with `forward`: b - A (x + low)
   MultiVector bound;     ///< |A| |x| + |b|, for the x of some corrections ago
   Vector moved;          ///< the norms of the corrections since then, added up
+  /// The checksums of x and b for which the residuals were computed or updated; nothing of an x
+  /// that changed between corrections.
+  VectorChecksums x_read;
+  VectorChecksums b_read;
 
   Block() = default;
   /// x = 0 of `size` local entries for these right-hand sides of b. @param forward with `low`
@@ -105,9 +109,17 @@ struct Block {
   void add(const MultiVector& d);
   /// extended <- extended - A D, after add(D), and r <- extended + A low.
   void subtract(const MultiVector& a_d, const MultiVector& a_low);
+  /// outcome.x_read and b_read of the vectors in this place.
+  void tell_read(RefineOutcome& outcome, std::int64_t place) const {
+    outcome.x_read = x_read[static_cast<std::size_t>(place)];
+    outcome.b_read = b_read[static_cast<std::size_t>(place)];
+  }
   /// Keeps the right-hand sides in these places, which ascend.
   void keep(const std::vector<std::int64_t>& places);
 };
+
+/// The errors by StopRule::benchmark. Collective.
+Vector scaled_residuals(System& system, const Block& block);
 
 /// One right-hand side while it is refined.
 struct RefinedColumn {

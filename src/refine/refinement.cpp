@@ -399,6 +399,7 @@ class Refinement {
   // r <- b - A x, and the errors of x. The bounds are computed again where x has moved too far.
   void residuals(Block& block) {
     const bool with_bound = componentwise() && !bounds_hold(block);
+    block.x_read = checksums_of(block.x);  // before it is read, and b afterwards
     {
       const auto watch = timer(forecast_.times.residuals, Phase::residuals, Activity::residual);
       System::Errors errors = forward_
@@ -408,6 +409,7 @@ class Refinement {
       block.extended = std::move(errors.extended);
       if (with_bound) block.bound = std::move(errors.bound);
     }
+    block.b_read = checksums_of(block.b);
     if (with_bound) std::ranges::fill(block.moved, 0.0);
     for (const std::int64_t k : block.numbers) {
       column(k).updates = 0;
@@ -418,18 +420,10 @@ class Refinement {
 
   void measure_errors(const Block& block) {
     const Vector errors = componentwise() ? system_.componentwise_errors(block.r, block.bound)
-                                          : scaled_residuals(block);
+                                          : scaled_residuals(system_, block);
     for (std::int64_t i = 0; i < block.count(); ++i)
       column(block.numbers[static_cast<std::size_t>(i)]).error =
           errors[static_cast<std::size_t>(i)];
-  }
-
-  Vector scaled_residuals(const Block& block) const {
-    Vector errors;
-    for (std::int64_t i = 0; i < block.count(); ++i)
-      errors.push_back(
-          scaled_residual(system_.norms(block.x[i], block.b[i], block.r[i]), system_.n()));
-    return errors;
   }
 
   // Whether the bounds of an earlier x stand for those of the present one. A bound costs a product
@@ -452,6 +446,7 @@ class Refinement {
     for (std::int64_t i = 0; i < block.count(); ++i) {
       RefineOutcome& outcome = column(block.numbers[static_cast<std::size_t>(i)]).outcome;
       outcome.residual = block.r.vector(i);
+      block.tell_read(outcome, i);
       if (forward_) outcome.extended = block.extended.vector(i);
       outcome.bound = block.bound.vector(i);
     }

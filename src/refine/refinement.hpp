@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -79,9 +80,13 @@ struct RefineTimes {
 /// The result of a refinement, for one right-hand side. All members but the vectors and the times
 /// are equal on every rank.
 struct RefineOutcome {
-  Vector x;                                ///< the best x found, along columns
-  Vector residual;                         ///< b - A x, along rows
-  Vector bound;                            ///< |A| |x| + |b|, along rows; see System::errors()
+  Vector x;         ///< the best x found, along columns
+  Vector residual;  ///< b - A x, along rows
+  Vector bound;     ///< |A| |x| + |b|, along rows; see System::errors()
+  /// The checksums of the x and the b with which `residual` was computed: it holds for no other
+  /// ones. Nothing where there is no residual, or where x changed while it was refined.
+  std::optional<MatrixChecksum> x_read{};
+  std::optional<MatrixChecksum> b_read{};
   int iterations = 0;                      ///< solves with the factors
   RefineMethod method = RefineMethod::ir;  ///< the method that ran last
   /// The error by the stop rule after each correction of `ir`, and after each GMRES cycle.

@@ -32,7 +32,7 @@ class GeneratedMatrix final : public LocalMatrix {
   }
   void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
                 MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
-                std::uint64_t* checksum) const override {
+                MatrixChecksum* checksum) const override {
     LUPINE_EXPECTS(transpose == Transpose::no && checksum == nullptr);
     for (std::int64_t k = 0; k < x.columns; ++k)
       device.multiply_generated(queue, spec_, rows_, columns_, x.column(k), ax.column(k),
@@ -51,7 +51,7 @@ class HeldMatrix final : public LocalMatrix {
   HeldMatrix(ConstAnyMatrix a, Field field) : a_(a), field_(field) {}
   void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
                 MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
-                std::uint64_t* checksum) const override {
+                MatrixChecksum* checksum) const override {
     device.multiply(queue, transpose, a_, x, ax, abs_rows, abs_ax, checksum);
   }
   std::optional<ConstAnyMatrix> held() const override { return a_; }
@@ -133,7 +133,9 @@ System::System(const ProcessGrid& grid, Device& device, std::shared_ptr<const Lo
 
 System System::transposed() const {
   LUPINE_EXPECTS(a_->held().has_value());
-  const auto alike = [](const Domain& s) { return Domain{s.layout, s.part, s.scales, {}}; };
+  const auto alike = [](const Domain& s) {
+    return Domain{s.layout, s.part, s.scales, {}, s.of_scales};
+  };
   System result(grid_, device_, a_, !transpose_, alike(b_), alike(x_));
   if (checksum_.bytes() > 0) result.watch();
   return result;
@@ -141,14 +143,14 @@ System System::transposed() const {
 
 void System::watch() {
   LUPINE_EXPECTS(a_->held().has_value());
-  device_.reserve(checksum_, sizeof(std::uint64_t));
+  device_.reserve(checksum_, sizeof(MatrixChecksum));
 }
 
-std::optional<std::uint64_t> System::checksum() const {
+std::optional<MatrixChecksum> System::checksum() const {
   if (!summed_) return std::nullopt;
-  std::uint64_t sum = 0;
-  device_.download(*queue_, checksum_.as<std::uint64_t>(), std::span(&sum, 1));
-  return sum;
+  MatrixChecksum sums{};
+  device_.download(*queue_, checksum_.as<MatrixChecksum>(), std::span(&sums, 1));
+  return sums;
 }
 
 void System::reserve(Domain& domain, std::int64_t vectors) const {
@@ -237,7 +239,7 @@ System::Product System::pass(const MultiVector& v, const MultiVector* v_low, Mul
   double* abs_rows = first ? abs_rows_.as<double>() : nullptr;
   const MatrixView<double> magnitudes =
       abs_ax ? vectors_in(abs_ax_, rows, products(count)) : MatrixView<double>{};
-  auto* checksum = checksum_.as<std::uint64_t>();
+  auto* checksum = checksum_.as<MatrixChecksum>();
   if (v_low)
     device_.multiply_extended(*queue_, transpose_, *a_->held(), x, ax, abs_rows, magnitudes,
                               checksum);

@@ -14,6 +14,7 @@
 
 #include "comm/process_grid.hpp"
 #include "core/expects.hpp"
+#include "device/checksum_keys.hpp"
 #include "device/device.hpp"
 #include "element/matrix_spec.hpp"
 #include "grid/distribution.hpp"
@@ -31,12 +32,12 @@ class LocalMatrix {
   /// Device::prepare() for these passes.
   virtual void prepare(Device& device, Queue& queue) const { device.prepare(queue, {}); }
   /// AX <- B X in one pass over A, where B is A or A^T, for Device::few_vectors at most. Also
-  /// abs_rows_i <- sum_j |b_ij|, abs_ax <- |B| |X| and *checksum <- the sum of A's bits as
+  /// abs_rows_i <- sum_j |b_ij|, abs_ax <- |B| |X| and *checksum <- that of A, as
   /// Device::multiply() has it, each where its pointer is not null.
   /// @pre A^T, and a checksum, only of an A that is held()
   virtual void multiply(Device& device, Queue& queue, Transpose transpose,
                         MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
-                        MatrixView<double> abs_ax, std::uint64_t* checksum) const = 0;
+                        MatrixView<double> abs_ax, MatrixChecksum* checksum) const = 0;
   /// A, or H, in device memory, in FP64; nothing if it is not held there.
   virtual std::optional<ConstAnyMatrix> held() const { return std::nullopt; }
   virtual Field field() const { return Field::real; }
@@ -77,12 +78,17 @@ class System {
 
   /// The system with A^T, for an A that is held in memory. It is watched if this one is.
   System transposed() const;
-  /// Has every further pass over A sum the bits of A as it reads them.
+  /// Has every further pass over A take the checksum of A as it reads it.
   /// @pre A is held in memory
   void watch();
   /// The checksum of the rank's part of A (see Device::multiply()) as the last pass has read it;
   /// nothing where the system is not watched, or errors() needed no pass since. Not collective.
-  std::optional<std::uint64_t> checksum() const;
+  std::optional<MatrixChecksum> checksum() const;
+
+  /// Whether the scales in this rank's memory are those that were given. Not collective.
+  bool scales_hold() const {
+    return checksum_of(x_.scales) == x_.of_scales && checksum_of(b_.scales) == b_.of_scales;
+  }
 
   std::int64_t n() const { return x_.part.size(); }
   Field field() const { return a_->field(); }
@@ -141,6 +147,7 @@ class System {
     Distribution part;
     Vector scales;   ///< of these vectors; empty: ones
     Buffer vectors;  ///< device memory for some of them, in the form of a product with A
+    MatrixChecksum of_scales = checksum_of(scales);
 
     std::int64_t size() const { return part.local_size(); }
   };
@@ -184,7 +191,7 @@ class System {
   std::unique_ptr<Queue> queue_;
   Buffer abs_ax_;    // device memory, for some vectors
   Buffer abs_rows_;  // for one
-  Buffer checksum_;  // one number, of a system that is watched
+  Buffer checksum_;  // one, of a system that is watched
   bool summed_ = false;
   double norm_a_ = -1;
   std::optional<Vector> row_sums_;  // of R A C

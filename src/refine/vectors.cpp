@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/expects.hpp"
+#include "device/checksum_keys.hpp"
 
 namespace lupine {
 
@@ -35,6 +36,12 @@ void MultiVector::truncate(std::int64_t count) {
   LUPINE_EXPECTS(count <= count_);
   count_ = count;
   entries_.resize(static_cast<std::size_t>(size_ * count_));
+}
+
+VectorChecksums checksums_of(const MultiVector& v) {
+  VectorChecksums sums;
+  for (std::int64_t k = 0; k < v.count(); ++k) sums.emplace_back(checksum_of(v[k]));
+  return sums;
 }
 
 MultiVector together(std::int64_t size, std::span<const Vector> vectors) {

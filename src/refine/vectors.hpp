@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "comm/process_grid.hpp"
 #include "core/allocator.hpp"
+#include "element/checksum.hpp"
 #include "grid/distribution.hpp"
 
 namespace lupine {
@@ -70,6 +72,10 @@ class MultiVector {
   std::int64_t count_ = 0;
   std::vector<double, Allocator<double, ReuseVectors>> entries_;
 };
+
+/// The checksum of each vector; nothing stands for one that is not known.
+using VectorChecksums = std::vector<std::optional<MatrixChecksum>>;
+VectorChecksums checksums_of(const MultiVector& v);
 
 /// The vectors v as one MultiVector. @param size entries of each
 MultiVector together(std::int64_t size, std::span<const Vector> vectors);

@@ -13,6 +13,7 @@
 #include "core/numbers.hpp"
 #include "host/threads.hpp"
 #include "solve/forward_bounds.hpp"
+#include "solve/memory_checks.hpp"
 #include "solve/proofs.hpp"
 
 namespace lupine {
@@ -21,16 +22,6 @@ namespace {
 
 // Bounds that are computed in FP32, or for an x of some corrections ago, are right to two digits.
 constexpr double bound_margin = 1.02;
-
-// The largest exponent of the numbers v_i 2^exponents[i] that are not zero; nullopt if all are
-// zero.
-std::optional<int> largest_exponent(std::span<const double> v, const std::vector<int>& exponents) {
-  constexpr int none = std::numeric_limits<int>::min();
-  int most = none;
-  for (std::size_t i = 0; i < v.size(); ++i)
-    if (const std::optional<int> e = exponent(v[i])) most = std::max(most, *e + exponents[i]);
-  return most == none ? std::nullopt : std::optional(most);
-}
 
 // max_i |v_i| 2^(shift - exponents[i]). long double, because the result may be outside of FP64's
 // range. Infinity if v has an Inf or NaN.
@@ -68,17 +59,12 @@ class Answering {
     answers_.x = MultiVector(system_.n(), b.count());
     answers_.y = MultiVector(system_.x_part().local_size(), b.count());
     answers_.all.resize(static_cast<std::size_t>(b.count()));
+    for (auto* sums : {&answers_.x_made, &y_read_, &right_read_}) sums->resize(answers_.all.size());
     shifts_.resize(answers_.all.size());
     if (options.certificate) lows_ = answers_.y;
     for_each_in_threads(b.count(), [&](std::int64_t k) {
-      const int shift = largest_exponent(b[k], scales_.rows).value_or(0) - matrix_.exponent_of_b();
-      shifts_[static_cast<std::size_t>(k)] = shift;
-      for (const Run& run : system_.b_part().runs())
-        for (std::int64_t i = 0; i < run.length; ++i) {
-          const auto from = static_cast<std::size_t>(run.global.value + i);
-          right_[k][static_cast<std::size_t>(run.local.value + i)] =
-              times_power(b[k][from], scales_.rows[from] - shift);
-        }
+      shifts_[static_cast<std::size_t>(k)] =
+          scale_side(system_, matrix_, scales_, b_[k], right_[k]);
       of(k).column.precision = options.precision;
     });
   }
@@ -100,6 +86,8 @@ class Answering {
     else if (options_.condition != ConditionCheck::off)
       set_forward_bounds(factored_, scales_, answers_, is_componentwise(),
                          [this](std::span<Answer* const> some) { weigh(some); });
+    answers_.changed = what_changed({system_, matrix_, op_, scales_, b_, options_.b_read, shifts_,
+                                     right_read_, answers_.y, y_read_});
     times_.checks += run_.now() - begin;
     return std::move(answers_);
   }
@@ -116,9 +104,11 @@ class Answering {
     double begin = run_.now();
     answers_.y = factored_.solver().solve(right_);
     const MultiVector& y = answers_.y;
+    y_read_ = checksums_of(y);
     times_.refine += run_.now() - begin;
     begin = run_.now();
     const ResidualSketch::Estimates estimates = factored_.sketch().estimate(y, right_);
+    right_read_ = checksums_of(right_);
     const Vector y_sizes = x_space_.largest(y);
     const Vector b_sizes = system_.b_space().largest(right_);
     std::vector<std::int64_t> rest;
@@ -226,6 +216,7 @@ class Answering {
     const std::span<double> x = answers_.x[k];
     for (std::size_t i = 0; i < y.size(); ++i) x[i] = times_power(y[i], scales_.columns[i] + shift);
     Answer& answer = of(k);
+    answers_.x_made[static_cast<std::size_t>(k)] = checksum_of(x);
     answer.y_norm = largest(y);
     answer.x_norm = largest(x);
     // ||C y|| is that of x, unless x is so small that it has lost digits.
@@ -246,6 +237,8 @@ class Answering {
     Answer& answer = of(k);
     const int shift = shifts_[static_cast<std::size_t>(k)];
     std::ranges::copy(outcome.x, answers_.y[k].begin());
+    y_read_[static_cast<std::size_t>(k)] = outcome.x_read;
+    right_read_[static_cast<std::size_t>(k)] = outcome.b_read;
     answer.forecast = outcome.forecast;
     answer.forward = outcome.forward;
     set_x(k);
@@ -354,8 +347,10 @@ class Answering {
   const RunContext& run_;
   AnswerTimes& times_;
   VectorSpace x_space_;
-  MultiVector right_;        // R b 2^-shift
-  MultiVector lows_;         // RefineOutcome::low, with a certificate
+  MultiVector right_;       // R b 2^-shift
+  MultiVector lows_;        // RefineOutcome::low, with a certificate
+  VectorChecksums y_read_;  // as residuals were computed
+  VectorChecksums right_read_;
   std::vector<int> shifts_;  // the largest |r_i b_i| 2^-shift is in [1/2, 1)
   Answers answers_;
 };

@@ -63,6 +63,12 @@ struct Answers {
   MultiVector x;  ///< of the given system, whole
   MultiVector y;  ///< of the scaled system, distributed as its solutions
   std::vector<Answer> all;
+  /// Of x: an x that has another one by now has changed in memory.
+  VectorChecksums x_made;
+  /// What has changed in a rank's memory while it was solved, so that x holds for something else:
+  /// "b has changed in memory since it was read", and the like; empty: nothing. Equal on every
+  /// rank.
+  std::string changed;
 };
 
 /// What is asked for by the options of a solve.
@@ -77,6 +83,8 @@ struct AnswerOptions {
   /// With refine.forward: proofs for the matrix of the answers, or of its transpose's system, made
   /// when they are first needed. Accepted x then get proven bounds or none. Empty: estimated ones.
   std::function<Certificate&()> certificate{};
+  /// Of b, as it was read.
+  VectorChecksums b_read{};
 };
 
 /// Seconds of this rank.

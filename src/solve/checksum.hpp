@@ -17,9 +17,10 @@
 
 namespace lupine {
 
-/// A checksum of each column of a matrix in FP64. The residual of x is computed with A as it lies
-/// in memory: where a bit of A has flipped there, x solves another system, and its residual shows
-/// nothing of it. Members are collective, except the constructor.
+/// The checksums of the columns of a matrix in FP64, in which each number counts by its place. The
+/// residual of x is computed with A as it lies in memory: where A has changed there, x solves
+/// another system, and its residual shows nothing of it. docs/numerics.md, section 5.3, has what is
+/// found. Members are collective, except the constructor.
 class Checksum {
  public:
   /// @param of_columns the sums of Device::checksums_of_columns() of the rank's part
@@ -27,19 +28,20 @@ class Checksum {
   /// Of the matrix as it is now. @param a the rank's part @throws AgreedFault, Interrupted
   static Checksum of(const Communicator& all, Device& device, ConstAnyMatrix a);
   /// Where `a` is not what it was, on the first rank where it is not: "column 17 (counted from 1)
-  /// of rank 2's part"; empty if it is what it was. Each change of a single number is found;
-  /// several changes in one column escape with a probability of 2^-64.
+  /// of rank 2's part"; empty if it is what it was.
   /// @param column what a column is called
-  /// @param seen the sum of all columns as a pass over `a` has read them (System::checksum()):
-  /// where
-  ///        it is as it was on every rank, `a` is not read again
+  /// @param seen the checksum of `a` as a pass over it has read it (System::checksum()): where it
+  ///        is as it was on every rank, `a` is not read again. What a pass has read differently has
+  ///        changed, whatever lies there by now.
   /// @throws AgreedFault, Interrupted
   std::string where_changed(const Communicator& all, Device& device, ConstAnyMatrix a,
                             const Distribution& columns, std::string_view column,
-                            std::optional<std::uint64_t> seen = {}) const;
+                            std::optional<MatrixChecksum> seen = {}) const;
 
  private:
-  std::vector<std::uint64_t> sums_;
+  MatrixChecksum whole() const;
+
+  std::vector<std::uint64_t> sums_;  // of the columns, and last of all bits
 };
 
 }  // namespace lupine

@@ -40,7 +40,7 @@ class Equilibrator {
 
   /// max_j weights_j |a_ij| of all rows i (Layout::rows), or the same of all columns, on every
   /// rank, as Equilibration has them. No weights stand for ones. *checksums <- those of the rank's
-  /// columns, where not null.
+  /// part, where not null.
   Vector largest(Layout along, const Vector& weights = {},
                  std::vector<std::uint64_t>* checksums = nullptr) {
     const bool rows = along == Layout::rows;
@@ -51,7 +51,7 @@ class Equilibrator {
                         : rows          ? local_part(columns, of_columns(a_.field(), weights))
                                         : local_part(a_.rows(), weights);
     Vector result(static_cast<std::size_t>(to.local_size()));
-    if (checksums) checksums->resize(static_cast<std::size_t>(columns.local_size()));
+    if (checksums) checksums->resize(static_cast<std::size_t>(columns.local_size()) + 1);
     agree(grid_.all(), [&] {
       const auto room = [&](std::int64_t count) {
         return device_.allocate(std::max<std::int64_t>(count, 1) * size);
@@ -166,6 +166,14 @@ bool are_moderate(const std::vector<int>& exponents) {
 }
 
 }  // namespace
+
+std::optional<int> largest_exponent(std::span<const double> v, const std::vector<int>& exponents) {
+  constexpr int none = std::numeric_limits<int>::min();
+  int most = none;
+  for (std::size_t i = 0; i < v.size(); ++i)
+    if (const std::optional<int> e = exponent(v[i])) most = std::max(most, *e + exponents[i]);
+  return most == none ? std::nullopt : std::optional(most);
+}
 
 bool Equilibration::scales() const {
   const auto one = [](int e) { return e == 0; };

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "comm/process_grid.hpp"
@@ -27,6 +28,10 @@ inline std::optional<int> exponent(double value) {
   std::frexp(value, &e);
   return e;
 }
+
+/// The largest exponent of the numbers v_i 2^exponents[i] that are not zero; nullopt if all are
+/// zero.
+std::optional<int> largest_exponent(std::span<const double> v, const std::vector<int>& exponents);
 
 /// What is scaled first: rows and columns are those of the user's matrix.
 enum class Scaling { off, rows_first, columns_first };

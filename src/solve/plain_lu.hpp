@@ -101,8 +101,8 @@ class PlainLu {
     for (std::int64_t j = 0; j < a.columns; j += in_cache) {
       const std::int64_t count = std::min(in_cache, a.columns - j);
       const auto block = a.block(0, j, a.rows, count);
-      vector_loops().fp64.largest_of_columns(block, nullptr, columns.data() + j, nullptr);
-      vector_loops().largest_of_rows(block, nullptr, some.data(), nullptr);
+      vector_loops().fp64.largest_of_columns(block, nullptr, columns.data() + j, {});
+      vector_loops().largest_of_rows(block, nullptr, some.data(), {});
       for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = std::max(rows[i], some[i]);
       if (is_far(columns[0])) return false;
       // FP64 has no need of it.

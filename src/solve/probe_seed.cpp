@@ -2,7 +2,7 @@
 #include "solve/probe_seed.hpp"
 
 #include <array>
-#include <numeric>
+#include <span>
 
 #include "comm/agreement.hpp"
 #include "core/random.hpp"
@@ -16,12 +16,10 @@ std::uint64_t agreed_seed(const Communicator& all, std::uint64_t mine) {
   return seed;
 }
 
-std::uint64_t seed_for(const Communicator& all, std::uint64_t seed,
-                       std::span<const std::uint64_t> checksums) {
-  const std::uint64_t mine = std::accumulate(checksums.begin(), checksums.end(), std::uint64_t{0});
+std::uint64_t seed_for(const Communicator& all, std::uint64_t seed, std::uint64_t bits) {
   // Halves, whose sums over ranks do not overflow.
-  std::array<std::int64_t, 2> halves{static_cast<std::int64_t>(mine & 0xffffffff),
-                                     static_cast<std::int64_t>(mine >> 32)};
+  std::array<std::int64_t, 2> halves{static_cast<std::int64_t>(bits & 0xffffffff),
+                                     static_cast<std::int64_t>(bits >> 32)};
   all.all_reduce(halves, Reduction::sum);
   const std::uint64_t of_a =
       static_cast<std::uint64_t>(halves[0]) + (static_cast<std::uint64_t>(halves[1]) << 32);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "comm/communicator.hpp"
 
@@ -16,8 +15,7 @@ std::uint64_t agreed_seed(const Communicator& all, std::uint64_t mine);
 
 /// The seed for one matrix: another one for another matrix, so that no matrix can be made for a
 /// seed that has become known. Equal on every rank and grid. Collective.
-/// @param checksums of the columns of the rank's part
-std::uint64_t seed_for(const Communicator& all, std::uint64_t seed,
-                       std::span<const std::uint64_t> checksums);
+/// @param bits MatrixChecksum::bits of the rank's part
+std::uint64_t seed_for(const Communicator& all, std::uint64_t seed, std::uint64_t bits);
 
 }  // namespace lupine

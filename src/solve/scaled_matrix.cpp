@@ -57,7 +57,9 @@ ScaledMatrix::ScaledMatrix(const ProcessGrid& grid, Device& device, const UserMa
       a_(a),
       scaling_(scaling),
       scales_(raised_by(raised, equilibrate(grid, device, a, scaling, checksums))),
-      underflow_(scales_.is_moderate && scales_.scales() ? 0x1p-600 : 0x1p-1074) {
+      underflow_(scales_.is_moderate && scales_.scales() ? 0x1p-600 : 0x1p-1074),
+      of_rows_(checksum_of(scales_.rows)),
+      of_columns_(checksum_of(scales_.columns)) {
   if (scales_.is_moderate) return;
   agree(grid.all(), [&] { held_.emplace(device, a.rows(), a.element_columns(), Precision::fp64); });
   // Scales of what was scaled first reach from 2^-1024 to 2^1022, those of the other side from 1 to

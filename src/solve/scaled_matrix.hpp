@@ -4,9 +4,11 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 
 #include "comm/process_grid.hpp"
+#include "device/checksum_keys.hpp"
 #include "device/device.hpp"
 #include "matrix/distributed_matrix.hpp"
 #include "refine/certificate.hpp"
@@ -49,6 +51,11 @@ class ScaledMatrix {
   /// may be very small beside the largest, and A is equilibrated, so that y is not much larger than
   /// R b.
   int exponent_of_b() const;
+  /// Whether these are the scales that were found, or those of A^T. Not collective.
+  bool holds(const Equilibration& scales, Transpose op) const {
+    return checksum_of(op == Transpose::no ? scales.rows : scales.columns) == of_rows_ &&
+           checksum_of(op == Transpose::no ? scales.columns : scales.rows) == of_columns_;
+  }
   /// Checksum::where_changed() of R A C where it is held; empty where it is not. Collective.
   std::string where_changed() const;
   /// What underflow can change in an entry of b - A y, for a y whose largest magnitude is 1, but
@@ -65,6 +72,8 @@ class ScaledMatrix {
   std::optional<Checksum> checksum_;        // of held_
   std::array<long double, 2> norms_{0, 0};  // of A and A^T, where held_ is
   double underflow_;                        // by the scales, which it takes a pass to look at
+  std::uint64_t of_rows_;                   // checksums of the scales
+  std::uint64_t of_columns_;
 };
 
 }  // namespace lupine

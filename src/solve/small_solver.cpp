@@ -209,7 +209,7 @@ bool SmallSolver::load_and_factor() {
   if (!std::isfinite(most)) return false;
   factored_ = std::make_unique<FactoredSystem>(*device_, scaled_->system(), std::move(factors),
                                                FactorError{eps, growth},
-                                               seed_for(grid_.all(), seed_, sums));
+                                               seed_for(grid_.all(), seed_, sums.back()));
   if (progress_) run_.call([this] { progress_({n(), n(), step_.factor_seconds}); });
   stop_if_ended();
   return true;
@@ -293,13 +293,19 @@ Solution SmallSolver::solve(const RightHandSideSource& sides, Transpose transpos
 // All right-hand sides, or op(A) times ones where none is given, in blocks.
 std::vector<MultiVector> SmallSolver::get(const RightHandSideSource& source, Transpose op) {
   const ThreadScope threads(threads_);
-  if (source.count() == 0) return {MultiVector(times_ones(grid_, *device_, *a_, op))};
+  b_read_.clear();
+  if (source.count() == 0) {
+    std::vector<MultiVector> ones{MultiVector(times_ones(grid_, *device_, *a_, op))};
+    b_read_ = checksums_of(ones.front());
+    return ones;
+  }
   std::vector<MultiVector> blocks;
   for (std::int64_t k = 0; k < source.count(); ++k) {
     stop_if_ended();
     if (k % most_together == 0)
       blocks.emplace_back(numbers(), std::min(most_together, source.count() - k));
     source.get(grid_, k, blocks.back()[k % most_together]);
+    b_read_.emplace_back(checksum_of(blocks.back()[k % most_together]));
   }
   return blocks;
 }
@@ -310,14 +316,16 @@ bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<Mult
   b.prepare(grid_, numbers(), solution.x);
   const ThreadScope threads(resources_.threads);
   const bool many = b.count() > Device::few_vectors;
+  StoredSolutions stored(std::max<std::int64_t>(b.count(), 1));
   for (const MultiVector& block : given)
-    if (!solve_block(b, block, many, op, solution)) return false;
+    if (!solve_block(b, block, many, op, stored, solution)) return false;
   finish(op, solution);
+  if (!stored.hold(grid_, b, solution.x)) return false;
   return solution.doubt.empty() || !has_grown(factored_->factor_error().growth, n());
 }
 
 bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& given, bool many,
-                              Transpose op, Solution& solution) {
+                              Transpose op, StoredSolutions& stored, Solution& solution) {
   AnswerOptions options;
   options.refine = {.method = RefineMethod::ir,
                     .max_iterations = options_.max_iterations,
@@ -334,6 +342,8 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
     };
   options.condition = options_.condition;
   options.many = many;
+  const auto first = b_read_.begin() + std::ssize(solution.columns);
+  options.b_read.assign(first, first + given.count());
   AnswerTimes times;
   Answers found = run_.stage(Activity::refinement, [&] {
     return answers(factored_->of(op), *scaled_, op, given, options, times);
@@ -342,11 +352,13 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
   step_.refine_seconds += times.refine;
   check_seconds_ += times.checks;
   proof_seconds_ += times.proofs;
+  if (!found.changed.empty()) return false;
   for (std::int64_t k = 0; k < found.x.count(); ++k) {
     const SolveColumn& column = found.all[static_cast<std::size_t>(k)].column;
     if (!column.converged) return false;
     step_.iterations += column.iterations;
-    b.put(grid_, std::ssize(solution.columns), found.x[k], solution.x);
+    stored.put(grid_, b, std::ssize(solution.columns), found.x[k], found.x_made[size_of(k)],
+               solution.x);
     solution.columns.push_back(column);
   }
   return true;

@@ -19,6 +19,7 @@
 #include "host/lapack_lu.hpp"
 #include "refine/vectors.hpp"
 #include "solve/factored_system.hpp"
+#include "solve/memory_checks.hpp"
 #include "solve/scaled_matrix.hpp"
 #include "solve/solver.hpp"
 #include "solve/user_matrix.hpp"
@@ -88,7 +89,7 @@ class SmallSolver final : public Solver {
   bool solve_all(const RightHandSideSource& b, const std::vector<MultiVector>& given, Transpose op,
                  Solution& solution);
   bool solve_block(const RightHandSideSource& b, const MultiVector& given, bool many, Transpose op,
-                   Solution& solution);
+                   StoredSolutions& stored, Solution& solution);
   void finish(Transpose op, Solution& solution);
   /// @throws Interrupted
   void stop_if_ended() const { stop_if_interrupted(all()); }
@@ -107,6 +108,7 @@ class SmallSolver final : public Solver {
   Accuracy accuracy_;  // backward, forward or certified
   std::optional<UserMatrix> a_;
   std::optional<ScaledMatrix> scaled_;
+  VectorChecksums b_read_;  // of the right-hand sides of the present solve
   std::unique_ptr<FactoredSystem> factored_;
   std::unique_ptr<Certificate> certificate_;
   double load_seconds_ = 0;

@@ -23,7 +23,6 @@ namespace lupine {
 namespace {
 
 constexpr int most_rotations = 8;  // of an A whose rotated LU has zero pivots
-constexpr int most_reads = 2;      // of an A that changes in memory
 constexpr int wide_scales = 100;   // a difference of exponents: see may_rescale()
 
 }  // namespace
@@ -45,9 +44,13 @@ void SteppedSolver::check(const RightHandSideSource& b) {
   check_sides(b, all(), source_.source());
   b.prepare(grid(), numbers(), x_);
   expected_ = std::max<std::int64_t>(b.count(), 1);
+  b_read_.assign(static_cast<std::size_t>(expected_), std::nullopt);
+  checked_ = true;
   if (!b.at_hand() || b.count() == 0) return;
   Vector values(static_cast<std::size_t>(numbers()));
   require_one(b.count(), [&](std::int64_t k) { return get(b, k, values); });
+  // What solve() will read is conjugated.
+  if (field() == Field::complex && source_.source().transposed()) b_read_.clear();
 }
 
 void SteppedSolver::factor() {
@@ -86,49 +89,30 @@ Solution SteppedSolver::solve(const RightHandSideSource& given, Transpose transp
   Solution solution;
   solution.x = std::move(x_);
   b.prepare(grid(), numbers(), solution.x);
+  const std::int64_t sides = std::max<std::int64_t>(b.count(), 1);
+  if (!std::exchange(checked_, false)) b_read_.clear();
+  b_read_.resize(static_cast<std::size_t>(sides));
   SolveColumn nothing;
   nothing.componentwise_error = std::numeric_limits<double>::infinity();
   for (int reads = -1; reads != reads_;) {
     reads = reads_;
-    solution.columns.assign(static_cast<std::size_t>(std::max<std::int64_t>(b.count(), 1)),
-                            nothing);
+    changed_.clear();
+    stored_.emplace(sides);
+    solution.columns.assign(static_cast<std::size_t>(sides), nothing);
     std::vector<std::int64_t> left(solution.columns.size());
     std::iota(left.begin(), left.end(), 0);
-    while (!attempt(b, left, solution) && advance()) continue;
-    if (read_again(seen_) && !advance()) fail({});
+    while (!attempt(b, left, solution) && changed_.empty() && advance()) continue;
+    if (changed_.empty()) require_stored(b, solution);
+    if ((changed_.empty() ? read_again(seen_) : begin_again(changed_)) && !advance()) fail({});
   }
   finish(solution);
+  require_stored(b, solution);
+  if (!changed_.empty()) {
+    steps_.back().why = changed_;
+    fail({});
+  }
   if (!solution.converged) fail(std::move(solution));
   return solution;
-}
-
-// The watch is paused: a user's function or a slow file system may take any time.
-void SteppedSolver::load() {
-  const auto pause = run().pause();
-  a_.emplace(grid(), machine_.device(), source_.source(), first_.lu.nb);
-  checksum_.reset();
-}
-
-// Whether A had changed in memory, so that all that was found holds for another matrix. Then A is
-// read again, and the next step is the first one.
-// @param seen see Checksum; @throws AccuracyError where A is the caller's, or has changed before
-bool SteppedSolver::read_again(std::optional<std::uint64_t> seen) {
-  const double begin = run().now();
-  const std::string of_a = checksum_->where_changed(all(), machine_.device(), a_->local(),
-                                                    a_->element_columns(), a_->column(), seen);
-  const std::string of_scaled = scaled_->where_changed();
-  check_seconds_ += run().now() - begin;
-  if (of_a.empty() && of_scaled.empty()) return false;
-  SolveStep& step = steps_.back();
-  step.solved = false;
-  step.why = "A has changed in memory since it was read: " + (of_a.empty() ? of_scaled : of_a);
-  factors_.reset();
-  if ((!of_a.empty() && !a_->is_copy()) || reads_ == most_reads) fail({});
-  ++reads_;
-  scaled_.reset();
-  if (!of_a.empty()) load();
-  at_ = -1;
-  return true;
 }
 
 // Goes on to the next step whose factors are usable; false if there is none.
@@ -225,26 +209,8 @@ void SteppedSolver::scale(const Attempt& planned) {
   std::vector<std::uint64_t> sums;  // the first pass over A takes its checksum
   scaled_.emplace(grid(), machine_.device(), *a_, scaling, checksum_ ? nullptr : &sums);
   if (checksum_) return;
-  seed_of_a_ = seed_for(all(), seed_, sums);
+  seed_of_a_ = seed_for(all(), seed_, sums.back());
   checksum_.emplace(std::move(sums));
-}
-
-// b <- right-hand side k, whole; op(A) times ones where none is given. Returns what is wrong with
-// its values; empty if they are finite.
-std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k,
-                               std::span<double> b) {
-  if (source.count() == 0) {
-    std::ranges::copy(times_ones(grid(), machine_.device(), *a_, op_), b.begin());
-  } else if (const auto kept = kept_.find(k); kept != kept_.end()) {
-    std::ranges::copy(VectorSpace(grid(), Layout::rows).gather(a_->rows(), kept->second),
-                      b.begin());
-  } else {
-    const auto pause = run().pause();
-    stop_if_interrupted(all());
-    source.get(grid(), k, b);
-    if (!source.at_hand() && (!last() || may_rotate())) kept_.emplace(k, local_part(a_->rows(), b));
-  }
-  return wrong_value(b, k, field());
 }
 
 // The right-hand sides that all ranks refine together at most. A device's own memory has room for
@@ -277,6 +243,7 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
       std::ranges::copy(numbers, std::back_inserter(unsolved));
     else
       solve_block(b, numbers, left.size(), unsolved, solution);
+    if (!changed_.empty()) return false;
   }
   const auto is_bad = [](const SolveColumn& column) { return !column.why.empty(); };
   if (std::ranges::all_of(solution.columns, is_bad)) throw UsageError(solution.columns.front().why);
@@ -317,7 +284,7 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
       column(k).backward_error = column(k).hpl_residual = column(k).componentwise_error;
       column(k).forward_bound = unknown;
       column(k).precision = step.precision;
-      source.put(grid(), k, Vector(values.size(), unknown), solution.x);
+      stored_->put(grid(), source, k, Vector(values.size(), unknown), {}, solution.x);
     }
   }
   if (given.empty()) return;
@@ -337,6 +304,7 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   options.precision = step.precision;
   options.condition = options_.condition;
   options.many = std::ssize(solution.columns) > Device::few_vectors;
+  for (const std::int64_t k : given) options.b_read.push_back(b_read_[static_cast<std::size_t>(k)]);
   AnswerTimes times;
   Answers found = run().stage(
       Activity::refinement, [&] { return answers(factored(), *scaled_, op_, b, options, times); });
@@ -346,6 +314,8 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   forward_seconds_ += times.forward;
   if (options_.accuracy == Accuracy::automatic && !found.all.empty())
     accuracy_ = found.all.front().forward ? Accuracy::forward : Accuracy::backward;
+  changed_ = found.changed;
+  if (!changed_.empty()) return;
   seen_ = options.many ? std::nullopt : factored().system().checksum();
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Answer& answer = found.all[i];
@@ -353,7 +323,8 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
     step.iterations += answer.column.iterations;
     const bool better = answer.column.componentwise_error < best.componentwise_error;
     if (answer.column.converged || better || best.precision == Precision::automatic) {
-      source.put(grid(), given[i], found.x[static_cast<std::int64_t>(i)], solution.x);
+      stored_->put(grid(), source, given[i], found.x[static_cast<std::int64_t>(i)], found.x_made[i],
+                   solution.x);
       best = answer.column;
     }
     if (answer.column.converged) continue;

@@ -22,6 +22,7 @@
 #include "solve/attempt.hpp"
 #include "solve/checksum.hpp"
 #include "solve/factors.hpp"
+#include "solve/memory_checks.hpp"
 #include "solve/proofs.hpp"
 #include "solve/scaled_matrix.hpp"
 #include "solve/solver.hpp"
@@ -56,7 +57,9 @@ class SteppedSolver final : public Solver {
   LuPlan draft() const;
   LuSetup first_setup();
   void load();
-  bool read_again(std::optional<std::uint64_t> seen = {});
+  bool read_again(std::optional<MatrixChecksum> seen = {});
+  bool begin_again(const std::string& why, bool load_a = false);
+  void require_stored(const RightHandSideSource& b, const Solution& solution);
   void judge_by_sample();
   LuSetup setup_of(Precision precision);
   void announce(const LuSetup& setup);
@@ -105,8 +108,12 @@ class SteppedSolver final : public Solver {
   LuSetup first_;                // setup of the first step planned
   SolveMemory memory_;           // of all steps up to now
   std::optional<UserMatrix> a_;
-  std::optional<Checksum> checksum_;   // of a_, as it was read
-  std::optional<std::uint64_t> seen_;  // A's checksum in the last residual, where a pass took it
+  std::optional<Checksum> checksum_;    // of a_, as it was read
+  std::optional<MatrixChecksum> seen_;  // A's checksum in the last residual, where a pass took it
+  VectorChecksums b_read_;              // of the right-hand sides of the present solve
+  bool checked_ = false;  // whether b_read_ has what check() has read for the next solve
+  std::optional<StoredSolutions> stored_;  // of the present solve
+  std::string changed_;                    // what has changed in memory in it; empty: nothing
   std::optional<ScaledMatrix> scaled_;
   double load_seconds_ = 0;
   double scale_seconds_ = 0;
@@ -115,7 +122,7 @@ class SteppedSolver final : public Solver {
   std::unique_ptr<Factors> factors_;
   Transpose op_ = Transpose::no;  // the matrix of the present solve: that of a_, or its transpose
   std::vector<SolveStep> steps_;  // the steps since the last solve()
-  int reads_ = 0;                 // of A again, since it had changed in memory
+  int reads_ = 0;                 // of all again, since something had changed in memory
   double forecast_ = 0;           // the most of RefineOutcome::forecast since the last step began
   std::int64_t expected_ = 1;     // right-hand sides, as far as check() has seen them
   std::vector<double> x_;  // memory for Solution::x, of which check() has found that it is there

@@ -190,6 +190,13 @@ class BlockCyclicRightHandSide : public RightHandSideSource {
     for (const Run& run : numbers_.rows(grid).runs())
       std::copy_n(solution.begin() + run.global.value, run.length, column + run.local.value);
   }
+  std::span<const double> stored(const ProcessGrid& grid, std::int64_t k,
+                                 const std::vector<double>& x) const override {
+    const Distribution columns = layout_.columns(grid);
+    if (!columns.mine({k})) return {};
+    const auto rows = static_cast<std::size_t>(numbers_.ld);
+    return std::span(x).subspan(static_cast<std::size_t>(columns.local({k}).value) * rows, rows);
+  }
 
  private:
   ArrayLayout layout_;

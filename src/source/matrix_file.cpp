@@ -14,6 +14,7 @@
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
 #include "core/random.hpp"
+#include "device/checksum_keys.hpp"
 #include "io/text.hpp"
 #include "source/file_part.hpp"
 #include "source/source_parts.hpp"
@@ -166,17 +167,7 @@ class FileRightHandSide : public SolvedOnRank {
         shares_(file_->rows(), all) {
     check(all, parts_of(field_) * n);  // before memory is taken for as many numbers as it says
     file_->check(all);
-    const std::int64_t rows = shares_.mine.local_size() * parts_of(file_->field());
-    agree(all, [&] { mine_.resize(static_cast<std::size_t>(rows * count())); });
-    const MatrixPart part{{all.size(), 1}, shares_.mine, Distribution(count(), count(), 1, 0)};
-    PartWriter mine({mine_.data(), rows, count(), std::max<std::int64_t>(rows, 1)});
-    file_->read(all, part, mine);
-    if (field_ != file_->field())
-      agree(all, [&] {
-        std::vector<double> pairs(2 * mine_.size(), 0.0);
-        for (std::size_t i = 0; i < mine_.size(); ++i) pairs[2 * i] = mine_[i];
-        mine_ = std::move(pairs);
-      });
+    read(all);
     for (std::int64_t& count : shares_.counts) count *= parts_of(field_);
   }
 
@@ -190,18 +181,39 @@ class FileRightHandSide : public SolvedOnRank {
           fmt::format("has {} rows, A is of {} x {}; allowed: {} rows", file_->rows(), n, n, n));
   }
   void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {
-    const std::int64_t parts = parts_of(field_);
-    LUPINE_EXPECTS(std::ssize(b) == parts * file_->rows());
-    const auto rows = static_cast<std::size_t>(parts * shares_.mine.local_size());
-    grid.all().all_gather(std::span(mine_).subspan(static_cast<std::size_t>(k) * rows, rows), b,
-                          shares_.counts);
+    LUPINE_EXPECTS(std::ssize(b) == parts_of(field_) * file_->rows());
+    const bool changed = checksum_of(column(k)) != read_[static_cast<std::size_t>(k)];
+    if (grid.all().all_reduce(std::int64_t{changed}, Reduction::max) != 0) read(grid.all());
+    grid.all().all_gather(column(k), b, shares_.counts);
   }
 
  private:
+  // Reads the rank's rows; again where they have changed in memory.
+  void read(const Communicator& all) const {
+    const std::int64_t rows = shares_.mine.local_size() * parts_of(file_->field());
+    agree(all, [&] { mine_.assign(static_cast<std::size_t>(rows * count()), 0.0); });
+    const MatrixPart part{{all.size(), 1}, shares_.mine, Distribution(count(), count(), 1, 0)};
+    PartWriter mine({mine_.data(), rows, count(), std::max<std::int64_t>(rows, 1)});
+    file_->read(all, part, mine);
+    if (field_ != file_->field())
+      agree(all, [&] {
+        std::vector<double> pairs(2 * mine_.size(), 0.0);
+        for (std::size_t i = 0; i < mine_.size(); ++i) pairs[2 * i] = mine_[i];
+        mine_ = std::move(pairs);
+      });
+    read_.clear();
+    for (std::int64_t k = 0; k < count(); ++k) read_.push_back(checksum_of(column(k)));
+  }
+  std::span<const double> column(std::int64_t k) const {
+    const auto rows = static_cast<std::size_t>(parts_of(field_) * shares_.mine.local_size());
+    return std::span(mine_).subspan(static_cast<std::size_t>(k) * rows, rows);
+  }
+
   SharedFile file_;
   Field field_;
   RowShares shares_;
-  std::vector<double> mine_;
+  mutable std::vector<double> mine_;
+  mutable std::vector<MatrixChecksum> read_;  // of its columns
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "element/checksum.hpp"
 #include "source/source.hpp"
 
 namespace lupine {
@@ -54,10 +55,11 @@ SolutionFormat solution_format(const Communicator& all, const std::string& matri
 /// that reads back as the same number, and "nan" for a NaN; .npy gets the bytes of each number;
 /// .npz gets a .npy named "x". Collective.
 /// @param x column-major n x count, on rank 0; of complex elements in pairs
+/// @param of_x its checksum; nothing: not known @throws Fault where x is another one by then
 /// @throws UsageError (every rank) that names the path and the reason; an existing file with this
 ///         path is then unchanged
 void write_solution(const Communicator& all, const std::string& path, const SolutionFormat& format,
                     std::int64_t n, std::int64_t count, const std::vector<double>& x,
-                    Field field = Field::real);
+                    Field field = Field::real, std::optional<MatrixChecksum> of_x = {});
 
 }  // namespace lupine

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "device/checksum_keys.hpp"
 #include "io/matrix_market.hpp"
 #include "io/npz.hpp"
 #include "io/numpy.hpp"
@@ -102,7 +103,8 @@ void require_kind(const std::string& path) {
 }
 
 void write_solution(const Communicator& all, const std::string& path, const SolutionFormat& format,
-                    std::int64_t n, std::int64_t count, const std::vector<double>& x, Field field) {
+                    std::int64_t n, std::int64_t count, const std::vector<double>& x, Field field,
+                    std::optional<MatrixChecksum> of_x) {
   on_rank_0(all, [&] {
     OutputFile file(path);
     Pieces pieces([&](std::string_view piece) { file.write(piece); });
@@ -116,6 +118,9 @@ void write_solution(const Communicator& all, const std::string& path, const Solu
     else
       write_market(pieces, view, field);
     pieces.flush();
+    if (of_x && checksum_of(x) != *of_x)
+      throw Fault(
+          fmt::format("'{}' is not written: x has changed in memory since it was found", path));
     if (const std::string why = file.finish(); !why.empty()) throw unwritten(path, why);
   });
 }

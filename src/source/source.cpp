@@ -91,6 +91,13 @@ void SolvedOnRank::put(const ProcessGrid& grid, std::int64_t k, std::span<const 
   if (has_x(grid)) std::ranges::copy(solution, x.begin() + k * std::ssize(solution));
 }
 
+std::span<const double> SolvedOnRank::stored(const ProcessGrid& grid, std::int64_t k,
+                                             const std::vector<double>& x) const {
+  if (!has_x(grid)) return {};
+  const std::size_t n = x.size() / static_cast<std::size_t>(std::max<std::int64_t>(count(), 1));
+  return std::span(x).subspan(static_cast<std::size_t>(k) * n, n);
+}
+
 void require_one(std::int64_t count, const std::function<std::string(std::int64_t k)>& wrong) {
   std::string first;
   for (std::int64_t k = 0; k < count; ++k) {

@@ -92,6 +92,10 @@ class RightHandSideSource {
   /// @param solution whole, on every rank
   virtual void put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
                    std::vector<double>& x) const = 0;
+  /// Where put() has stored it, with all that lies between; empty where this rank has no part. Not
+  /// collective.
+  virtual std::span<const double> stored(const ProcessGrid& grid, std::int64_t k,
+                                         const std::vector<double>& x) const = 0;
 };
 
 /// Checks b for systems with A. @throws UsageError where sizes differ, or one of them is complex
@@ -117,6 +121,10 @@ class ConjugatedSides final : public RightHandSideSource {
   }
   void put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
            std::vector<double>& x) const override;
+  std::span<const double> stored(const ProcessGrid& grid, std::int64_t k,
+                                 const std::vector<double>& x) const override {
+    return b_.stored(grid, k, x);
+  }
 
  private:
   const RightHandSideSource& b_;

@@ -36,6 +36,8 @@ class SolvedOnRank : public RightHandSideSource {
   void prepare(const ProcessGrid& grid, std::int64_t n, std::vector<double>& x) const override;
   void put(const ProcessGrid& grid, std::int64_t k, std::span<const double> solution,
            std::vector<double>& x) const override;
+  std::span<const double> stored(const ProcessGrid& grid, std::int64_t k,
+                                 const std::vector<double>& x) const override;
 
  private:
   bool has_x(const ProcessGrid& grid) const { return !root_ || grid.all().rank() == *root_; }

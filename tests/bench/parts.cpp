@@ -328,7 +328,7 @@ void Bench::user_matrix() {
   const Buffer vectors = doubles(4 * n);
   double* x = vectors.as<double>();
   double* sums = x + n;
-  const Buffer bits = doubles(n);
+  const Buffer bits = doubles(n + 2);
   auto* const checksums = bits.as<std::uint64_t>();
   device_->upload(*queue_, ones, x);
   const auto measure = [&](const char* part, std::int64_t bytes, double floor, auto work) {
@@ -340,21 +340,21 @@ void Bench::user_matrix() {
   };
   const ConstAnyMatrix from = a.local();
   for (const Transpose transpose : {Transpose::no, Transpose::yes}) {
-    const auto multiply = [&](double* abs_rows, double* abs_ax, std::uint64_t* checksum) {
+    const auto multiply = [&](double* abs_rows, double* abs_ax, MatrixChecksum* checksum) {
       const auto vector = [n](double* v) { return MatrixView<double>{v, v ? n : 0, 1, n}; };
       device_->multiply(*queue_, transpose, from, vector(x), vector(sums), abs_rows, vector(abs_ax),
                         checksum);
     };
     const std::string name = transpose == Transpose::no ? "FP64: A x" : "FP64: A^T x";
     const auto row = [&](const char* sums_too, double* abs_rows, double* abs_ax,
-                         std::uint64_t* checksum = nullptr) {
+                         MatrixChecksum* checksum = nullptr) {
       measure((name + sums_too).c_str(), 8, floors_.read,
               [&] { multiply(abs_rows, abs_ax, checksum); });
     };
     row("", nullptr, nullptr);
     row(", ||A||", sums + n, nullptr);
     row(", |A| |x|", nullptr, sums + n);
-    row(", |A| |x|, checksum", nullptr, sums + n, checksums);
+    row(", |A| |x|, checksum", nullptr, sums + n, bits.as<MatrixChecksum>());
     row(", ||A||, |A| |x|", sums + n, sums + 2 * n);
   }
   for (double* scale : {static_cast<double*>(nullptr), x}) {

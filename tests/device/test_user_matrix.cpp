@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The operations on a user's FP64 matrix: products, largest entries, and scaling.
+#include <functional>
 #include <limits>
-#include <numeric>
 
 #include "core/numbers.hpp"
 #include "device/bench.hpp"
+#include "device/checksum_keys.hpp"
 
 namespace lupine::test::user_matrix_tests {
 namespace {
@@ -49,13 +50,33 @@ double at(const std::vector<double>& values, std::int64_t i) {
   return values[static_cast<std::size_t>(i)];
 }
 
-// The sum of the bits of each column's numbers.
-std::vector<std::uint64_t> sums_of_bits(const Plain& a) {
-  std::vector<std::uint64_t> sums(static_cast<std::size_t>(a.columns), 0);
+std::uint64_t bits_at(const Plain& a, std::int64_t i, std::int64_t j) {
+  return std::bit_cast<std::uint64_t>(a(i, j));
+}
+
+// The checksums of the columns, and behind them the sum of all bits.
+std::vector<std::uint64_t> plain_checksums(const Plain& a) {
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(a.columns) + 1, 0);
+  const KeysOfPlaces places(a.rows, a.columns);
   for (std::int64_t j = 0; j < a.columns; ++j)
-    for (std::int64_t i = 0; i < a.rows; ++i)
-      sums[static_cast<std::size_t>(j)] += std::bit_cast<std::uint64_t>(a(i, j));
+    for (std::int64_t i = 0; i < a.rows; ++i) {
+      const std::uint64_t key = places.rows[static_cast<std::size_t>(i)];
+      const std::uint64_t low = (bits_at(a, i, j) % (std::uint64_t{1} << 32) + key) & 0xffffffff;
+      const std::uint64_t high = ((bits_at(a, i, j) >> 32) + (key >> 32)) & 0xffffffff;
+      sums[static_cast<std::size_t>(j)] += low * high;
+      sums.back() += bits_at(a, i, j);
+    }
   return sums;
+}
+
+// That of the whole matrix.
+MatrixChecksum plain_checksum(const Plain& a) {
+  const std::vector<std::uint64_t> sums = plain_checksums(a);
+  MatrixChecksum whole{sums.back(), 0};
+  const KeysOfPlaces places(a.rows, a.columns);
+  for (std::size_t j = 0; j < places.columns.size(); ++j)
+    whole.places += places.columns[j] * sums[j];
+  return whole;
 }
 
 // Room for whole numbers in device memory, which are no checksums at first.
@@ -71,6 +92,7 @@ class WholeNumbers {
   static constexpr std::uint64_t nothing = 0x5555555555555555;
 
   std::uint64_t* data() const { return memory_.as<std::uint64_t>(); }
+  MatrixChecksum* as_whole() const { return memory_.as<MatrixChecksum>(); }
   std::vector<std::uint64_t> get() const {
     std::vector<std::uint64_t> all(count_);
     b_.device->download(*b_.queue, data(), all);
@@ -98,16 +120,15 @@ void check_multiply(Bench& b, Transpose transpose, const Shape& shape, double si
   Doubles ax(b, m, count);
   Doubles abs_rows(b, m, 1);
   Doubles abs_ax(b, m, count);
-  const WholeNumbers checksum(b, 1);
+  const WholeNumbers checksum(b, 2);
   b.device->multiply(*b.queue, transpose, a.view(), x.view(), ax.view(),
                      with_rows ? abs_rows.data() : nullptr,
                      with_abs_ax ? abs_ax.view() : MatrixView<double>{},
-                     with_checksum ? checksum.data() : nullptr);
+                     with_checksum ? checksum.as_whole() : nullptr);
   b.queue->synchronize();
-  const std::vector<std::uint64_t> bits = sums_of_bits(a.plain());
-  CHECK(checksum.get().front() == (with_checksum
-                                       ? std::accumulate(bits.begin(), bits.end(), std::uint64_t{0})
-                                       : WholeNumbers::nothing));
+  const auto nothing = MatrixChecksum{WholeNumbers::nothing, WholeNumbers::nothing};
+  CHECK(MatrixChecksum{checksum.get()[0], checksum.get()[1]} ==
+        (with_checksum ? plain_checksum(a.plain()) : nothing));
   CHECK(a.unchanged());
   CHECK(x.unchanged());
   CHECK(ax.frame_intact());
@@ -134,14 +155,14 @@ enum class Along { rows, columns };
 
 std::vector<double> device_largest(Bench& b, Along along, const Doubles& a, const double* scale) {
   Doubles most(b, along == Along::rows ? a.rows() : a.columns(), 1);
-  const WholeNumbers checksums(b, a.columns());
+  const WholeNumbers checksums(b, a.columns() + 1);
   const auto find = [&](std::uint64_t* sums) {
     along == Along::rows
         ? b.device->largest_of_rows(*b.queue, a.view(), scale, most.data(), sums)
         : b.device->largest_of_columns(*b.queue, a.view(), scale, most.data(), sums);
   };
   find(checksums.data());
-  CHECK(checksums.get() == sums_of_bits(a.plain()));
+  CHECK(checksums.get() == plain_checksums(a.plain()));
   find(nullptr);
   b.queue->synchronize();
   CHECK(most.frame_intact());
@@ -289,18 +310,18 @@ TEST_CASE("multiply: an Inf or NaN affects only its row, or its column of a tran
       }
 }
 
-TEST_CASE("checksums_of_columns: sums of bits, and each change of a number changes one", "[user]") {
+TEST_CASE("checksums_of_columns: what changes in a column changes its sum alone", "[user]") {
   Bench b;
   for (const Shape& shape : shapes) {
     CAPTURE(shape.rows, shape.columns);
     Doubles a = wide_matrix(b, shape.rows, shape.columns);
     const auto sums = [&] {
-      const WholeNumbers found(b, shape.columns);
+      const WholeNumbers found(b, shape.columns + 1);
       b.device->checksums_of_columns(*b.queue, a.view(), found.data());
       return found.get();
     };
     const Plain plain = a.plain();
-    const std::vector<std::uint64_t> expected = sums_of_bits(plain);
+    const std::vector<std::uint64_t> expected = plain_checksums(plain);
     CHECK(sums() == expected);
     CHECK(a.unchanged());
     if (shape.rows == 0 || shape.columns == 0) continue;
@@ -310,10 +331,82 @@ TEST_CASE("checksums_of_columns: sums of bits, and each change of a number chang
       return i == row && j == column ? std::nextafter(plain(i, j), 2.) : plain(i, j);
     });
     const std::vector<std::uint64_t> changed = sums();
+    CHECK(changed.back() != expected.back());
     for (std::int64_t j = 0; j < shape.columns; ++j)
       CHECK((changed[static_cast<std::size_t>(j)] != expected[static_cast<std::size_t>(j)]) ==
             (j == column));
   }
+}
+
+// Changes that a sum of the bits alone does not see, or only by chance: of whole numbers, whose low
+// bits are all zero, and of others.
+TEST_CASE("checksums see the places of numbers", "[user]") {
+  Bench b;
+  using Line = std::vector<std::uint64_t>;  // the bits of neighbouring numbers
+  const auto with_bits = [](const std::function<void(Line&)>& change) { return change; };
+  const std::vector<std::pair<const char*, std::function<void(Line&)>>> changes{
+      {"two numbers change places", with_bits([](Line& v) { std::swap(v[0], v[5]); })},
+      {"a bit of two numbers", with_bits([](Line& v) {
+         v[1] ^= std::uint64_t{1} << 52;
+         v[2] ^= std::uint64_t{1} << 52;
+       })},
+      {"the signs of two numbers", with_bits([](Line& v) {
+         v[1] ^= std::uint64_t{1} << 63;
+         v[6] ^= std::uint64_t{1} << 63;
+       })},
+      {"a line in the other order", with_bits([](Line& v) { std::ranges::reverse(v); })},
+      {"a line of zeros", with_bits([](Line& v) { std::ranges::fill(v, std::uint64_t{0}); })},
+      {"a number over a whole line", with_bits([](Line& v) { std::ranges::fill(v, v[3]); })},
+      {"a line by one place",
+       with_bits([](Line& v) { std::ranges::rotate(v, std::next(v.begin())); })},
+      {"a bit of a lane is stuck", with_bits([](Line& v) {
+         for (std::uint64_t& bits : v) bits |= std::uint64_t{1} << 54;
+       })}};
+  for (const bool whole : {false, true})
+    for (const Shape& shape : std::vector<Shape>{{8, 1}, {71, 5}, {130, 12}, {300, 9}, {64, 16}})
+      for (const bool in_a_row : {false, true})
+        for (const auto& [name, change] : changes) {
+          if (in_a_row && shape.columns < 8) continue;
+          CAPTURE(whole, shape.rows, shape.columns, in_a_row, name);
+          Doubles a = wide_matrix(b, shape.rows, shape.columns);
+          if (whole)
+            a.set([](std::int64_t i, std::int64_t j) {
+              return static_cast<double>((7 * i + 3 * j + 1) % 19 - 9);
+            });
+          const Plain plain = a.plain();
+          const std::int64_t i0 = in_a_row ? shape.rows - 1 : shape.rows - 8;
+          const std::int64_t j0 = in_a_row ? shape.columns - 8 : shape.columns - 1;
+          const auto place = [&](std::int64_t k) {
+            return in_a_row ? Shape{i0, j0 + k} : Shape{i0 + k, j0};
+          };
+          Line line;
+          for (std::int64_t k = 0; k < 8; ++k)
+            line.push_back(bits_at(plain, place(k).rows, place(k).columns));
+          const Line before = line;
+          change(line);
+          if (line == before) continue;
+          a.set([&](std::int64_t i, std::int64_t j) {
+            for (std::int64_t k = 0; k < 8; ++k)
+              if (place(k).rows == i && place(k).columns == j)
+                return std::bit_cast<double>(line[static_cast<std::size_t>(k)]);
+            return plain(i, j);
+          });
+          const Doubles x = uniform_vector(b, shape.columns);
+          const Doubles z = uniform_vector(b, shape.rows);
+          Doubles ax(b, shape.rows, 1);
+          Doubles atz(b, shape.columns, 1);
+          const std::vector<std::uint64_t> expected = plain_checksums(plain);
+          const WholeNumbers columns(b, shape.columns + 1);
+          b.device->checksums_of_columns(*b.queue, a.view(), columns.data());
+          CHECK(!std::ranges::equal(columns.get(), expected));
+          for (const Transpose transpose : transposes) {
+            const WholeNumbers found(b, 2);
+            b.device->multiply(
+                *b.queue, transpose, a.view(), (transpose == Transpose::no ? x : z).view(),
+                (transpose == Transpose::no ? ax : atz).view(), nullptr, {}, found.as_whole());
+            CHECK(MatrixChecksum{found.get()[0], found.get()[1]} != plain_checksum(plain));
+          }
+        }
 }
 
 TEST_CASE("largest_of_rows and largest_of_columns are exact", "[user]") {

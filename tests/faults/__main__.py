@@ -20,8 +20,30 @@ from pathlib import Path
 from . import injection, runs
 
 _COMMANDS = ("mxp", "hpl", "solve")
-_RANKS = (2, 3, 4, 5, 6)
+_RANKS = (2, 3, 4, 5, 6)  # of runs that a signal befalls
+_RANKS_OF_MEMORY = (1, 2, 3, 4)
 _ORDERS = {"mxp": 1500, "hpl": 900, "solve": 700}
+_OPTIONS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "mxp": (
+        (),
+        ("--pivot", "partial"),
+        ("--refine", "gmres"),
+        ("--lookahead", "1", "--chunk", "256"),
+        ("--matrix", "fasi-higham"),
+        ("--precision", "bf16"),
+    ),
+    "hpl": ((), ("--lookahead", "0"), ("--bcast", "long", "--chunk", "128")),
+    "solve": (
+        (),
+        ("--accuracy", "forward"),
+        ("--accuracy", "certified"),
+        ("--precision", "bf16"),
+        ("--precision", "fp64"),
+        ("--equilibrate", "off"),
+        ("--strict",),
+        ("--condition", "full"),
+    ),
+}
 
 
 def _arguments() -> argparse.Namespace:
@@ -31,6 +53,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--minutes", type=float)
     parser.add_argument("--kinds", type=lambda text: text.split(","), default=injection.KINDS)
+    parser.add_argument("--targets", type=lambda text: text.split(","), default=injection.TARGETS)
     parser.add_argument("--json")
     parser.add_argument("--program", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--launcher", type=shlex.split, required=True, help=argparse.SUPPRESS)
@@ -42,6 +65,9 @@ def _arguments() -> argparse.Namespace:
     for kind in given.kinds:
         if kind not in injection.KINDS:
             parser.error(f"--kinds {kind}; allowed: {', '.join(injection.KINDS)}")
+    for target in given.targets:
+        if target not in injection.TARGETS:
+            parser.error(f"--targets {target}; allowed: {', '.join(injection.TARGETS)}")
     if given.runs is None and given.minutes is None:
         given.runs = 10
     return given
@@ -49,6 +75,8 @@ def _arguments() -> argparse.Namespace:
 
 def _command(given: argparse.Namespace, first: int, count: int) -> str:
     kinds = "" if tuple(given.kinds) == injection.KINDS else f" --kinds {','.join(given.kinds)}"
+    if tuple(given.targets) != injection.TARGETS:
+        kinds += f" --targets {','.join(given.targets)}"
     return f"run/faults --seed {given.seed} --from {first} --runs {count}{kinds}"
 
 
@@ -56,15 +84,22 @@ def _one(given: argparse.Namespace, index: int, runner: runs.Runner, folder: Pat
     draw = random.Random(f"{given.seed}:{index}")
     kind = given.kinds[index % len(given.kinds)]
     command = draw.choice(_COMMANDS)
-    scenario = runs.Scenario(command, draw.choice(_RANKS), _ORDERS[command])
+    in_memory = kind in injection.MEMORY
+    ranks = draw.choice(_RANKS_OF_MEMORY if in_memory else _RANKS)
+    options = draw.choice(_OPTIONS[command]) if in_memory else ()
+    target = draw.choice(given.targets) if in_memory else "any"
+    scenario = runs.Scenario(command, ranks, _ORDERS[command], options)
     x = runs.write_system(scenario.n, draw, folder) if command == "solve" else None
-    healthy = runner.healthy_seconds(scenario, folder)
-    moment = draw.uniform(0.0, healthy)
-    ended = runner.start(scenario, folder, kind, moment, runs.patience(kind, healthy), draw)
-    verdict = runs.judge(scenario, kind, ended, folder, x)
+    where = runs.place_in(target, scenario, folder, x)
+    healthy = runner.healthy(scenario, folder)
+    # A process has its numbers in memory after its start.
+    moment = draw.uniform(0.15 if in_memory else 0.0, 1.0) * healthy.seconds
+    patience = runs.patience(kind, healthy.seconds)
+    ended = runner.start(scenario, folder, kind, moment, patience, draw, where)
+    verdict = runs.judge(scenario, kind, ended, folder, x, healthy)
     print(
-        f"{index}: {kind}, {command} on {scenario.ranks} ranks, "
-        f"after {moment:.2f} s of {healthy:.2f}: {verdict.outcome}, {verdict.words}, "
+        f"{index}: {kind}, {' '.join([command, *options])} on {scenario.ranks} ranks, "
+        f"after {moment:.2f} s of {healthy.seconds:.2f}: {verdict.outcome}, {verdict.words}, "
         f"{ended.seconds_after:.1f} s later",
         flush=True,
     )

@@ -35,10 +35,11 @@ class Scenario:
     command: str
     ranks: int
     n: int
+    options: tuple[str, ...] = ()
 
     def words(self, folder: Path) -> list[str]:
         own = ["--nb", "64", "--stall-timeout", str(STALL_SECONDS), "--profile", "none"]
-        own += ["--json", str(folder / "report.json")]
+        own += ["--json", str(folder / "report.json"), *self.options]
         if self.command == "solve":
             files = [str(folder / name) for name in ("A.npy", "b.npy", "x.npy")]
             return ["solve", *files[:2], "-o", files[2], *own]
@@ -88,6 +89,13 @@ def write_system(n: int, draw: random.Random, folder: Path) -> list[int]:
     return x
 
 
+def place_in(target: str, scenario: Scenario, folder: Path, x: list[int] | None) -> injection.Where:
+    """The target, with the vectors of the scenario's system."""
+    if x is None or scenario.command != "solve":
+        return injection.Where(target)
+    return injection.Where(target, _read_vector(folder / "b.npy"), array.array("d", x))
+
+
 def _read_vector(path: Path) -> array.array[float]:
     data = path.read_bytes()
     values = array.array("d")
@@ -101,20 +109,32 @@ def _end_all(run: str) -> None:
             os.kill(process, signal.SIGKILL)
 
 
+@dataclass
+class Healthy:
+    """A scenario without a fault: how long it takes, and the norms of a benchmark."""
+
+    seconds: float
+    norms: dict[str, float]
+
+
+_NORMS = ("A_inf", "x_inf", "b_inf")
+
+
 class Runner:
     def __init__(self, program: Path, launcher: list[str]) -> None:
         self._program = program
         self._launcher = launcher
-        self._healthy: dict[Scenario, float] = {}
+        self._healthy: dict[Scenario, Healthy] = {}
         self._started = 0
 
-    def healthy_seconds(self, scenario: Scenario, folder: Path) -> float:
-        """How long the scenario takes without a fault, measured once."""
+    def healthy(self, scenario: Scenario, folder: Path) -> Healthy:
+        """Runs the scenario without a fault, once."""
         if scenario not in self._healthy:
             ended = self.start(scenario, folder, None, 0.0, 300.0, random.Random(0))
             if ended.status != 0:
                 raise RuntimeError(f"{scenario} fails without a fault:\n{ended.text}")
-            self._healthy[scenario] = ended.seconds
+            norms = {} if scenario.command == "solve" else _norms(folder)
+            self._healthy[scenario] = Healthy(ended.seconds, norms)
         return self._healthy[scenario]
 
     def start(
@@ -125,9 +145,10 @@ class Runner:
         moment: float,
         patience: float,
         draw: random.Random,
+        where: injection.Where | None = None,
     ) -> Ended:
-        """Runs the scenario, with a fault `moment` seconds after its start. It is ended if it has
-        not ended `patience` seconds after that."""
+        """Runs the scenario, with a fault `moment` seconds after its start, of memory in this
+        place. It is ended if it has not ended `patience` seconds after that."""
         for name in ("report.json", "x.npy"):
             (folder / name).unlink(missing_ok=True)
         self._started += 1
@@ -150,7 +171,7 @@ class Runner:
         ended = Ended(0, "")
         if kind is not None:
             ended.rank = rank = draw.randrange(scenario.ranks)
-            ended.fault = _harm(run, kind, rank, begin + moment, process, draw)
+            ended.fault = _harm(run, kind, rank, begin + moment, process, draw, where)
         after = time.monotonic()
         try:
             ended.status = process.wait(patience)
@@ -191,6 +212,7 @@ def _harm(
     when: float,
     process: subprocess.Popen[str],
     draw: random.Random,
+    where: injection.Where | None,
 ) -> str:
     """Waits for the moment, and for the rank to be there, and harms it. Empty if the run ended."""
     time.sleep(max(0.0, when - time.monotonic()))
@@ -200,7 +222,8 @@ def _harm(
             time.sleep(0.005)
             continue
         try:
-            return f"rank {rank}: {injection.inject(kind, there[0], draw)}"
+            place = () if where is None else (where,)
+            return f"rank {rank}: {injection.inject(kind, there[0], draw, *place)}"
         except (OSError, IndexError):  # the process ends just now, or has no page yet
             continue
     return ""
@@ -211,10 +234,21 @@ def _report(folder: Path) -> dict[str, Any]:
     return report
 
 
-def _is_right(scenario: Scenario, folder: Path, x: list[int] | None) -> tuple[bool, str]:
-    """Judges what status 0 came with: x by the exact one, a benchmark by its scaled residuals."""
+def _norms(folder: Path) -> dict[str, float]:
+    """The norms that a benchmark reports; those of its last run."""
+    fields = _fields(_report(folder))
+    return {name: v for name, v in fields if name in _NORMS and isinstance(v, float)}
+
+
+def _is_right(folder: Path, x: list[int] | None, healthy: Healthy | None) -> tuple[bool, str]:
+    """Judges what status 0 came with: x by the exact one, a benchmark by its scaled residuals, and
+    by norms that no fault may change."""
     report = _report(folder)
     if x is None:
+        norms = _norms(folder)
+        for name, norm in healthy.norms.items() if healthy else ():
+            if not abs(norms.get(name, 0.0) - norm) <= 1e-6 * abs(norm):
+                return False, f"{name} {norms.get(name)} instead of {norm}"
         residuals = [value for name, value in _fields(report) if name == "scaled_residual"]
         right = bool(residuals) and all(
             isinstance(value, float) and value < _LARGEST_RESIDUAL for value in residuals
@@ -238,7 +272,12 @@ def _fields(value: Any) -> list[tuple[str, Any]]:
 
 
 def judge(
-    scenario: Scenario, kind: str, ended: Ended, folder: Path, x: list[int] | None
+    scenario: Scenario,
+    kind: str,
+    ended: Ended,
+    folder: Path,
+    x: list[int] | None,
+    healthy: Healthy | None = None,
 ) -> Verdict:
     """Whether the run ended in time, in true words, and left nothing behind."""
     # Open MPI's launcher may lose a rank that ends while it is about to meet the launcher.
@@ -250,7 +289,7 @@ def judge(
         return Verdict("left", f"processes {ended.left} are still there", True)
     if ended.status == 0:
         try:
-            right, words = _is_right(scenario, folder, x)
+            right, words = _is_right(folder, x, healthy)
         except (OSError, ValueError) as error:
             return Verdict("wrong", f"status 0, but no result: {error}", True)
         if right:
@@ -261,8 +300,8 @@ def judge(
         return Verdict("failed", f"status {ended.status} before the fault", True)
     # A launcher names the ranks that a signal has ended, the command all others.
     named = re.search(r"\brank \d+\b|\bprocess \d+ on \S+ has waited", ended.text)
-    # What a bit has made of the numbers, all ranks say together.
-    said = kind == "flip" and re.search(r"^lupine: |FAILED", ended.text, re.MULTILINE)
+    # What memory has made of the numbers, all ranks say together.
+    said = kind in injection.MEMORY and re.search(r"^lupine: |FAILED", ended.text, re.MULTILINE)
     # Open MPI names no rank that a signal ends before it has started MPI: none of our lines either,
     # since that may be before main().
     if "Primary job  terminated normally" in ended.text and not (named or said):
@@ -276,4 +315,4 @@ def judge(
 
 def patience(kind: str, healthy: float) -> float:
     """Seconds after a fault after which a run has hung."""
-    return END_SECONDS + (_TIMES_HEALTHY * healthy if kind in ("slow", "flip") else 0.0)
+    return END_SECONDS + (_TIMES_HEALTHY * healthy if kind in ("slow", *injection.MEMORY) else 0.0)

@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "core/numbers.hpp"
+#include "device/checksum_keys.hpp"
 #include "held_problem.hpp"
 #include "refine/residual_sketch.hpp"
 
@@ -45,7 +46,7 @@ void check_equal(const Vector& mine) {
 
 }  // namespace
 
-TEST_CASE("a watched system sums A's bits in the pass of its residuals", "[refine]") {
+TEST_CASE("a watched system takes A's checksum in the pass of its residuals", "[refine]") {
   const Communicator all = world();
   const std::int64_t n = order();
   for (const GridShape shape : grids(all.size())) {
@@ -53,12 +54,15 @@ TEST_CASE("a watched system sums A's bits in the pass of its residuals", "[refin
     HeldProblem p(all, shape, matrix_of(MatrixKind::hpl, n, 8));
     const auto queue = p.device->make_queue(Priority::normal);
     const std::int64_t columns = p.a.columns().local_size();
-    const Buffer memory = p.device->allocate(std::max<std::int64_t>(columns, 1) * 8);
-    std::vector<std::uint64_t> sums(static_cast<std::size_t>(columns));
+    const Buffer memory = p.device->allocate((columns + 1) * 8);
+    std::vector<std::uint64_t> sums(static_cast<std::size_t>(columns) + 1);
+    const KeysOfPlaces keys(0, columns);
     const auto sum_now = [&] {
       p.device->checksums_of_columns(*queue, p.held.local(), memory.as<std::uint64_t>());
       p.device->download(*queue, memory.as<std::uint64_t>(), sums);
-      return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
+      return MatrixChecksum{
+          sums.back(), std::inner_product(keys.columns.begin(), keys.columns.end(), sums.begin(),
+                                          std::uint64_t{0})};
     };
     System plain = p.system(scales(p, 3, 1));
     const auto residuals = [&](System& system, std::int64_t count) {
@@ -75,7 +79,7 @@ TEST_CASE("a watched system sums A's bits in the pass of its residuals", "[refin
       CHECK(residuals(*system, Device::few_vectors) == sum_now());
       CHECK(!residuals(*system, Device::few_vectors + 1));
     }
-    const std::uint64_t before = sum_now();
+    const MatrixChecksum before = sum_now();
     const bool has_part = columns > 0 && p.a.rows().local_size() > 0;
     if (has_part)
       p.device->clear(*queue, {reinterpret_cast<std::byte*>(p.held.local().as<double>().data), 8});

@@ -20,7 +20,7 @@ class TimedMatrix final : public LocalMatrix {
   TimedMatrix(ConstAnyMatrix a, SetClock& clock) : a_(held_matrix(a)), clock_(clock) {}
   void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
                 MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
-                std::uint64_t* checksum) const override {
+                MatrixChecksum* checksum) const override {
     clock_.time += 1;
     a_->multiply(device, queue, transpose, x, ax, abs_rows, abs_ax, checksum);
   }

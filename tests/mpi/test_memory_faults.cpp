@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whose bits change in memory while it is solved: x is that of the A that was given, or none.
+// A, b or x that change in memory while a system is solved: x is that of the A and b that were
+// given, or there is none.
 #include <mpi.h>
 #include <lupine/solve.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -77,9 +81,58 @@ class Shown final : public MatrixSource {
   void flip() const {
     if (part.rows > 0 && part.columns > 0) part(part.rows - 1, part.columns - 1) += 0.5;
   }
+  // Exchanges two elements of the rank's first column, of which the sum of all bits shows nothing.
+  void exchange() const {
+    if (part.rows > 1 && part.columns > 0) std::swap(part(0, 0), part(part.rows - 1, 0));
+  }
 
   mutable MatrixView<double> part;
   mutable int fills = 0;
+};
+
+// Two right-hand sides, which harm what they were given to fill or to keep, once, on the last rank.
+class Harmed final : public RightHandSideSource {
+ public:
+  enum class What { nothing, b, made_x, stored_x };
+  explicit Harmed(What what) : what_(what) {}
+
+  std::int64_t count() const override { return 2; }
+  std::string description() const override { return "harmed"; }
+  void check(const Communicator& /*all*/, std::int64_t /*n*/) const override {}
+  void get(const ProcessGrid& /*grid*/, std::int64_t k, std::span<double> b) const override {
+    for (std::int64_t i = 0; i < n; ++i)
+      b[static_cast<std::size_t>(i)] = static_cast<double>(k + 1) * product(i);
+    ++gets;
+    if (k == 1 && gets > 2 && harms(What::b)) std::swap(first_[2], first_[5]);
+    if (k == 0) first_ = b;
+  }
+  void prepare(const ProcessGrid& /*grid*/, std::int64_t /*n*/,
+               std::vector<double>& x) const override {
+    x.assign(2 * n, 0.0);
+  }
+  void put(const ProcessGrid& /*grid*/, std::int64_t k, std::span<const double> solution,
+           std::vector<double>& x) const override {
+    // The memory is not const: the source is shown it so.
+    if (k == 1 && harms(What::made_x)) const_cast<double&>(solution[3]) *= 2;
+    std::ranges::copy(solution, x.begin() + k * n);
+    if (k == 1 && harms(What::stored_x)) std::swap(x[1], x[7]);
+  }
+  std::span<const double> stored(const ProcessGrid& /*grid*/, std::int64_t k,
+                                 const std::vector<double>& x) const override {
+    return std::span(x).subspan(static_cast<std::size_t>(k * n), n);
+  }
+
+  mutable int gets = 0;
+  mutable bool harmed = false;
+
+ private:
+  bool harms(What what) const {
+    if (what_ != what || harmed || rank() != last_rank()) return false;
+    return harmed = true;
+  }
+
+  What what_;
+  mutable std::span<double> first_;  // memory of b that get() has filled
 };
 
 // A right-hand side that calls `first` where it is read, each rank for its rows: after A is.
@@ -117,6 +170,65 @@ TEST_CASE("an A whose bits have changed in memory is read again", "[solve][memor
     CHECK(s.steps.front().why.find("A has changed in memory") != std::string::npos);
     CHECK(s.steps.front().why.find(expected) != std::string::npos);
   }
+}
+
+TEST_CASE("an A with two numbers in each other's place is read again", "[solve][memory]") {
+  if (device_choice().device != DeviceKind::cpu) return;
+  for (const GridShape shape : shapes()) {
+    CAPTURE(shape.nprow, shape.npcol);
+    const auto source = std::make_shared<Shown>();
+    bool changed = false;
+    const auto exchange_once = [&] {
+      if (!changed && rank() == 0) source->exchange();
+      changed = true;
+    };
+    const Solution s =
+        solve(MPI_COMM_WORLD, Matrix(source), after(exchange_once), options(shape, 8));
+    CHECK(source->fills == 2);
+    CHECK(error(s.x) < 1e-14);
+    CHECK(s.steps.front().why.find("column 1 (counted from 1) of rank 0's part") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("a b or an x that has changed in memory is found again", "[solve][memory]") {
+  if (device_choice().device != DeviceKind::cpu) return;
+  using What = Harmed::What;
+  for (const GridShape shape : shapes())
+    for (const auto& [what, words] : std::vector<std::pair<What, std::string>>{
+             {What::nothing, ""},
+             {What::b, "b has changed in memory since it was read"},
+             {What::made_x, "x has changed in memory since it was found"},
+             {What::stored_x, "x has changed in memory since it was found"}}) {
+      CAPTURE(shape.nprow, shape.npcol, words);
+      const auto sides = std::make_shared<Harmed>(what);
+      const Solution s = solve(MPI_COMM_WORLD, Matrix(std::make_shared<Shown>()),
+                               RightHandSide(sides), options(shape, 8));
+      CHECK(sides->harmed == (what != What::nothing && rank() == last_rank()));
+      std::vector<double> second(s.x.begin() + n, s.x.end());
+      for (double& value : second) value /= 2;
+      CHECK(error({s.x.begin(), s.x.begin() + n}) < 1e-14);
+      CHECK(error(second) < 1e-14);
+      REQUIRE(!s.steps.empty());
+      CHECK(s.steps.back().solved);
+      CHECK(s.steps.front().why.find(words) != std::string::npos);
+      CHECK((s.steps.size() > 1) == (what != What::nothing));
+    }
+}
+
+TEST_CASE("a b that is another one when it is read again is not solved", "[solve][memory]") {
+  if (device_choice().device != DeviceKind::cpu) return;
+  std::vector<double> b;
+  for (std::int64_t i = 0; i < n; ++i) b.push_back(product(i));
+  const auto change = [&](const Progress& /*progress*/) { b[3] += 1; };  // on rank 0
+  std::string words;
+  try {
+    solve(MPI_COMM_WORLD, Matrix(std::make_shared<Shown>()), RightHandSide::dense(1, b.data(), n),
+          options(shapes().front(), 64), change);
+  } catch (const AccuracyError& e) {
+    words = e.what();
+  }
+  CHECK(words.find("b has changed in memory since it was read: column 1") != std::string::npos);
 }
 
 TEST_CASE("an A that changes in memory again and again is not solved", "[solve][memory]") {

@@ -73,11 +73,11 @@ class CpuDevice final : public Device {
                    AnyMatrix a) override;
   void multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a, MatrixView<const double> x,
                 MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
-                std::uint64_t* checksum) override;
+                MatrixChecksum* checksum) override;
   bool multiplies_extended() const override { return true; }
   void multiply_extended(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                          MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
-                         MatrixView<double> abs_ax, std::uint64_t* checksum) override;
+                         MatrixView<double> abs_ax, MatrixChecksum* checksum) override;
   void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
                        std::uint64_t* checksums) override;
   void checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) override;
@@ -104,7 +104,7 @@ class CpuDevice final : public Device {
   /// multiply(), or multiply_extended() with X, X_low and the three parts of the product.
   void multiply_in_pass(Transpose transpose, MatrixView<const double> a, bool extended,
                         MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
-                        MatrixView<double> abs_ax, std::uint64_t* checksum) const;
+                        MatrixView<double> abs_ax, MatrixChecksum* checksum) const;
   /// The same of a matrix that may be complex.
   template <class Matrix, class Body>
   void work_on_numbers(const Matrix& matrix, const Body& body) const {

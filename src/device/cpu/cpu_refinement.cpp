@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu/vector_loops.hpp"
+#include "device/checksum_keys.hpp"
 #include "device/cpu/cpu_device.hpp"
 #include "device/cpu/dense.hpp"
 #include "device/cpu/parts.hpp"
@@ -189,6 +190,16 @@ void solve_planes(Triangle triangle, Transpose transpose, ConstAnyMatrix any, An
   });
 }
 
+// Calls use(sums) with the zeros to which the checksums of a's columns are added; with none if
+// `to` is null.
+template <class T, class Use>
+void with_checksums(MatrixView<const T> a, std::uint64_t* to, const Use& use) {
+  if (!to) return use(ColumnChecksums{});
+  std::fill_n(to, a.columns + 1, std::uint64_t{0});
+  const KeysOfPlaces places(a.rows, 0);
+  use(ColumnChecksums{places.rows.data(), to + a.columns, to});
+}
+
 // p + i, or null if p is null: a sum that is not wanted.
 double* at(double* p, std::int64_t i) {
   return p ? p + i : p;
@@ -337,23 +348,25 @@ void CpuDevice::multiply_generated(Queue&, const MatrixSpec& spec, const Distrib
 
 void CpuDevice::multiply(Queue&, Transpose transpose, ConstAnyMatrix a, MatrixView<const double> x,
                          MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
-                         std::uint64_t* checksum) {
+                         MatrixChecksum* checksum) {
   multiply_in_pass(transpose, a.as<double>(), false, x, ax, abs_rows, abs_ax, checksum);
 }
 
 void CpuDevice::multiply_extended(Queue&, Transpose transpose, ConstAnyMatrix a,
                                   MatrixView<const double> x, MatrixView<double> ax,
                                   double* abs_rows, MatrixView<double> abs_ax,
-                                  std::uint64_t* checksum) {
+                                  MatrixChecksum* checksum) {
   multiply_in_pass(transpose, a.as<double>(), true, x, ax, abs_rows, abs_ax, checksum);
 }
 
 void CpuDevice::multiply_in_pass(Transpose transpose, MatrixView<const double> a, bool extended,
                                  MatrixView<const double> x, MatrixView<double> ax,
                                  double* abs_rows, MatrixView<double> abs_ax,
-                                 std::uint64_t* checksum) const {
+                                 MatrixChecksum* checksum) const {
   work([&] {
-    std::atomic<std::uint64_t> of_parts = 0;
+    const KeysOfPlaces places(checksum ? a.rows : 0, checksum ? a.columns : 0);
+    std::atomic<std::uint64_t> bits_of_parts = 0;
+    std::atomic<std::uint64_t> places_of_parts = 0;
     const bool transposed = transpose == Transpose::yes;
     const std::int64_t vectors = extended ? x.columns / 2 : x.columns;
     const VectorLoops& loops = vector_loops();
@@ -361,12 +374,12 @@ void CpuDevice::multiply_in_pass(Transpose transpose, MatrixView<const double> a
     const auto twice = transposed ? loops.multiply_transposed_extended : loops.multiply_extended;
     in_parts(
         transposed ? a.columns : a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
-          std::uint64_t bits = 0;
+          MatrixChecksum of_part{};
           const auto sums = [&](std::int64_t i, std::int64_t k) -> RowSums {
             return {ax.column(k) + i,
                     k == 0 ? at(abs_rows, i) : nullptr,
                     abs_ax.data ? abs_ax.column(k) + i : nullptr,
-                    k == 0 && checksum != nullptr ? &bits : nullptr,
+                    k == 0 && checksum != nullptr ? &of_part : nullptr,
                     extended ? ax.column(vectors + k) + i : nullptr,
                     extended ? ax.column(2 * vectors + k) + i : nullptr};
           };
@@ -379,18 +392,23 @@ void CpuDevice::multiply_in_pass(Transpose transpose, MatrixView<const double> a
           const auto add = [&](std::int64_t i, std::int64_t j, MatrixView<const double> tile) {
             const std::int64_t from = transposed ? i : j;
             const std::int64_t to = begin + (transposed ? j : i);
-            for (std::int64_t k = 0; k < vectors; ++k)
+            for (std::int64_t k = 0; k < vectors; ++k) {
+              RowSums of_tile = sums(to, k);
+              if (of_tile.checksum)
+                of_tile.keys = places.keys().from(transposed ? i : to, transposed ? to : j);
               if (extended)
-                twice(tile, x.column(k) + from, x.column(vectors + k) + from, sums(to, k));
+                twice(tile, x.column(k) + from, x.column(vectors + k) + from, of_tile);
               else
-                plain(tile, x.column(k) + from, sums(to, k));
+                plain(tile, x.column(k) + from, of_tile);
+            }
           };
           for_each_tile<double>(
               transposed ? a.block(0, begin, a.rows, count) : a.block(begin, 0, count, a.columns),
               vectors, run(), add);
-          of_parts += bits;
+          bits_of_parts += of_part.bits;
+          places_of_parts += of_part.places;
         });
-    if (checksum) *checksum = of_parts;
+    if (checksum) *checksum = {bits_of_parts, places_of_parts};
   });
 }
 
@@ -406,10 +424,11 @@ void CpuDevice::largest_of_rows(Queue&, ConstAnyMatrix any, const double* scale,
                                 std::uint64_t* checksums) {
   work([&] {
     const MatrixView<const double> a = any.as<double>();
-    if (checksums) std::fill_n(checksums, a.columns, std::uint64_t{0});
-    in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
-      vector_loops().largest_of_rows(a.block(begin, 0, count, a.columns), scale, most + begin,
-                                     checksums);
+    with_checksums(a, checksums, [&](const ColumnChecksums& sums) {
+      in_parts(a.rows, threads_, [&](std::int64_t begin, std::int64_t count) {
+        vector_loops().largest_of_rows(a.block(begin, 0, count, a.columns), scale, most + begin,
+                                       sums.from(begin, 0));
+      });
     });
   });
 }
@@ -418,19 +437,22 @@ void CpuDevice::largest_of_columns(Queue&, ConstAnyMatrix any, const double* sca
                                    std::uint64_t* checksums) {
   work_on(any, [&](const auto& a) {
     using T = std::remove_cvref_t<decltype(a(0, 0))>;
-    in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
-      vector_loops().of<T>().largest_of_columns(a.block(0, begin, a.rows, count), scale,
-                                                most + begin,
-                                                checksums ? checksums + begin : nullptr);
+    with_checksums(a, checksums, [&](const ColumnChecksums& sums) {
+      in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
+        vector_loops().of<T>().largest_of_columns(a.block(0, begin, a.rows, count), scale,
+                                                  most + begin, sums.from(0, begin));
+      });
     });
   });
 }
 
-void CpuDevice::checksums_of_columns(Queue&, ConstAnyMatrix any, std::uint64_t* sums) {
+void CpuDevice::checksums_of_columns(Queue&, ConstAnyMatrix any, std::uint64_t* to) {
   work([&] {
     const MatrixView<const double> a = any.as<double>();
-    in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
-      vector_loops().checksums_of_columns(a.block(0, begin, a.rows, count), sums + begin);
+    with_checksums(a, to, [&](const ColumnChecksums& sums) {
+      in_parts(a.columns, threads_, [&](std::int64_t begin, std::int64_t count) {
+        vector_loops().checksums_of_columns(a.block(0, begin, a.rows, count), sums.from(0, begin));
+      });
     });
   });
 }

@@ -130,11 +130,11 @@ class CudaDevice : public Device {
                    AnyMatrix a) override;
   void multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a, MatrixView<const double> x,
                 MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
-                std::uint64_t* checksum) override;
+                MatrixChecksum* checksum) override;
   bool multiplies_extended() const override { return true; }
   void multiply_extended(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                          MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
-                         MatrixView<double> abs_ax, std::uint64_t* checksum) override;
+                         MatrixView<double> abs_ax, MatrixChecksum* checksum) override;
   void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
                        std::uint64_t* checksums) override;
   void checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) override;
@@ -163,6 +163,7 @@ class CudaDevice : public Device {
   void left_upper(Lane& lane, MatrixView<const float> lu, MatrixView<float> b);
   void solve(Queue& queue, Triangle triangle, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x);
   static std::int64_t solve_scratch(Triangle triangle, std::int64_t n, std::int64_t vectors);
+  PlaceKeys place_keys(Queue& queue, ConstAnyMatrix a);
   std::int64_t pass_scratch(std::int64_t rows, std::int64_t columns, int sums) const;
   void permute_many(Lane& lane, const std::int64_t* from, const std::int64_t* to,
                     std::int64_t count, AnyMatrix a);
@@ -178,6 +179,8 @@ class CudaDevice : public Device {
   std::unique_ptr<Products> products_;
   std::shared_ptr<LanePool> pool_;
   std::shared_ptr<Peers> peers_;
+  Buffer keys_;  // of checksums: of so many rows, and of as many columns
+  std::int64_t keyed_ = 0;
 };
 
 }  // namespace lupine

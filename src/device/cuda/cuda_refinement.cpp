@@ -6,6 +6,7 @@
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
+#include "device/checksum_keys.hpp"
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/cuda_device.hpp"
@@ -218,29 +219,50 @@ void CudaDevice::add_entries(Queue& queue, const MatrixEntry* entries, std::int6
   check(cuda::add_entries(lane(queue).stream(), entries, count, a.as<double>()), "add_entries");
 }
 
+// The keys of the places of a matrix of this size.
+PlaceKeys CudaDevice::place_keys(Queue& queue, ConstAnyMatrix a) {
+  if (const std::int64_t count = std::max(a.rows, a.columns); count > keyed_ || keyed_ == 0) {
+    const std::int64_t bytes =
+        std::max<std::int64_t>(count, 1) * std::int64_t{sizeof(std::uint64_t)};
+    keys_ = {};  // waits for what reads the old ones
+    keyed_ = 0;
+    keys_ = allocate(2 * bytes);
+    const KeysOfPlaces made(count, count);
+    auto* const rows = keys_.as<std::uint64_t>();
+    upload(queue, made.rows, rows);
+    upload(queue, made.columns, rows + count);
+    keyed_ = count;
+  }
+  const auto* const rows = keys_.as<std::uint64_t>();
+  return {rows, rows + keyed_};
+}
+
 void CudaDevice::multiply(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                           MatrixView<const double> x, MatrixView<double> ax, double* abs_rows,
-                          MatrixView<double> abs_ax, std::uint64_t* checksum) {
+                          MatrixView<double> abs_ax, MatrixChecksum* checksum) {
   if (checksum) clear(queue, std::as_writable_bytes(std::span(checksum, 1)));
+  const PlaceKeys keys = checksum ? place_keys(queue, a) : PlaceKeys{};
   for (std::int64_t k = 0; k < x.columns; ++k)
-    check(cuda::multiply(lane(queue).stream(), transpose, a.as<double>(), x.column(k),
-                         {ax.column(k), k == 0 ? abs_rows : nullptr,
-                          abs_ax.data ? abs_ax.column(k) : nullptr, k == 0 ? checksum : nullptr}),
+    check(cuda::multiply(
+              lane(queue).stream(), transpose, a.as<double>(), x.column(k),
+              {ax.column(k), k == 0 ? abs_rows : nullptr, abs_ax.data ? abs_ax.column(k) : nullptr,
+               k == 0 ? checksum : nullptr, keys}),
           "multiply");
 }
 
 void CudaDevice::multiply_extended(Queue& queue, Transpose transpose, ConstAnyMatrix a,
                                    MatrixView<const double> x, MatrixView<double> ax,
                                    double* abs_rows, MatrixView<double> abs_ax,
-                                   std::uint64_t* checksum) {
+                                   MatrixChecksum* checksum) {
   if (checksum) clear(queue, std::as_writable_bytes(std::span(checksum, 1)));
+  const PlaceKeys keys = checksum ? place_keys(queue, a) : PlaceKeys{};
   const std::int64_t vectors = x.columns / 2;
   for (std::int64_t k = 0; k < vectors; ++k)
     check(cuda::multiply_extended(
               lane(queue).stream(), transpose, a.as<double>(), x.column(k), x.column(vectors + k),
               {ax.column(k), ax.column(vectors + k), ax.column(2 * vectors + k),
                k == 0 ? abs_rows : nullptr, abs_ax.data ? abs_ax.column(k) : nullptr,
-               k == 0 ? checksum : nullptr}),
+               k == 0 ? checksum : nullptr, keys}),
           "multiply_extended");
 }
 
@@ -258,7 +280,8 @@ void CudaDevice::largest_of_columns(Queue& queue, ConstAnyMatrix a, const double
 }
 
 void CudaDevice::checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) {
-  check(cuda::checksums_of_columns(lane(queue).stream(), a.as<double>(), sums),
+  check(cuda::checksums_of_columns(lane(queue).stream(), a.as<double>(), place_keys(queue, a).rows,
+                                   sums),
         "checksums_of_columns");
 }
 

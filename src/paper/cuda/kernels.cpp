@@ -239,7 +239,8 @@ cudaError_t largest_of_rows(cudaStream_t, MatrixView<const double>, const double
 cudaError_t largest_of_columns(cudaStream_t, ConstAnyMatrix, const double*, double*) {
   return cudaErrorNotSupported;
 }
-cudaError_t checksums_of_columns(cudaStream_t, MatrixView<const double>, std::uint64_t*) {
+cudaError_t checksums_of_columns(cudaStream_t, MatrixView<const double>, const std::uint64_t*,
+                                 std::uint64_t*) {
   return cudaErrorNotSupported;
 }
 
