@@ -125,6 +125,6 @@ NB_MODULE(LUPINE_PYTHON_MODULE, module) {
   });
   bind_solve(module);
   bind_quick(module);
-  bind_expert(module);
+  bind_forms(module);
   bind_benchmarks(module);
 }

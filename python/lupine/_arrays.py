@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,10 +71,22 @@ def _to_host(array: Any) -> Any:
     return array.copy_to_host()  # Numba's
 
 
+def _is_masked(array: Any) -> bool:
+    """Whether it is a masked array, or a list that holds one: NumPy would drop the mask."""
+    if isinstance(array, (list, tuple)):
+        return any(map(_is_masked, array))
+    return bool(np.ma.isMaskedArray(array))
+
+
+def require_no_mask(array: Any, name: str) -> None:
+    """Raises ValueError for a masked array."""
+    if _is_masked(array):
+        raise ValueError(f"{name} is a masked array; allowed: an array without a mask")
+
+
 def as_numpy(array: Any, name: str) -> NDArray[Any]:
     """The array in host memory: a view where its library gives one. ValueError by its type."""
-    if np.ma.isMaskedArray(array):
-        raise ValueError(f"{name} is a masked array; allowed: an array without a mask")
+    require_no_mask(array, name)
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(array):
         raise ValueError(
@@ -210,16 +222,106 @@ def column_stride(columns: NDArray[Any]) -> int:
 
 
 def result_type(*types: np.dtype[Any]) -> np.dtype[Any]:
-    """FP32 where all are FP32, otherwise FP64; complex where one is."""
-    single = all(t in (np.float32, np.complex64) for t in types)
+    """FP32 where all are FP32, otherwise FP64; complex where one is; in native order."""
+    single = all((t.kind, t.itemsize) in (("f", 4), ("c", 8)) for t in types)
     if any(t.kind == "c" for t in types):
         return np.dtype(np.complex64 if single else np.complex128)
     return np.dtype(np.float32 if single else np.float64)
 
 
-def like(*arrays: Any) -> Callable[[NDArray[Any]], Any]:
+@dataclass
+class Rounded:
+    """x in the type in which it is returned."""
+
+    array: NDArray[Any]
+    #: of each column (or of all together) the error of that, as a part of its largest number; and
+    #: the largest error of an entry, as a part of that. None: there is none.
+    errors: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+
+    @property
+    def doubtful(self) -> list[int]:
+        """Columns that may have no correct digit for it."""
+        return [] if self.errors is None else np.flatnonzero(~(self.errors[0] < 0.5)).tolist()
+
+    @property
+    def doubt(self) -> str | None:
+        return self.words(self.doubtful[0]) if self.doubtful else None
+
+    def words(self, k: int) -> str:
+        return (
+            f"x may have no correct digit: that of right-hand side {k + 1} is beyond the range of "
+            f"{self.array.dtype}, in which it is returned since a and b are of it"
+        )
+
+
+def _numbers(x: NDArray[Any]) -> NDArray[np.float64]:
+    """The real and the imaginary parts of complex columns under each other."""
+    parts = np.concatenate([x.real, x.imag]) if x.dtype.kind == "c" else x
+    return parts.astype(np.float64)
+
+
+def rounded(
+    x: NDArray[Any],
+    type_: np.dtype[Any],
+    agreed: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
+) -> Rounded:
+    """x of shape (n, k) in another type.
+
+    `agreed` gives the largest of the numbers that each rank has, where x is distributed.
+    """
+    if x.dtype.itemsize <= type_.itemsize or (x.size == 0 and agreed is None):
+        return Rounded(x.astype(type_, copy=False))
+    with np.errstate(all="ignore"):
+        found = x.astype(type_)
+        exact, seen = _numbers(x), _numbers(found)
+        lost = np.where(exact == seen, 0.0, np.abs(exact - seen))
+        of_entries = np.where(lost == 0, 0.0, lost / np.abs(seen))
+        axis = 0 if agreed is None else None
+        most = np.array([v.max(axis=axis, initial=0) for v in (lost, np.abs(seen), of_entries)])
+        if agreed is not None:
+            most = agreed(most).reshape(3, 1)
+        of_x = np.where(most[0] == 0, 0.0, most[0] / most[1])
+        # An x that is infinite is so in both.
+        errors = [np.where(np.isnan(e), np.inf, e) for e in (of_x, most[2])]
+    return Rounded(found, (errors[0], errors[1]))
+
+
+def _knows_functions(array: Any) -> bool:
+    """Whether its type has answers of its own to NumPy's functions, such as one with units."""
+    of_numpy = np.ndarray.__array_function__
+    return isinstance(array, np.ndarray) and type(array).__array_function__ is not of_numpy
+
+
+def _of_subclass(
+    x: NDArray[Any], given: tuple[Any, ...], function: Callable[..., Any]
+) -> NDArray[Any]:
+    """x as an array of the last one's subclass, but without anything that this one holds beside its
+    numbers, such as a unit: that of x is another one. A type that has an answer of its own to
+    `function` gets the unit of that answer: the one for a system of order one whose numbers are 1.
+    """
+    last = given[-1]
+    if any(map(_knows_functions, given)):
+        ones = []
+        for v in given:
+            dimensions = v.ndim if isinstance(v, np.ndarray) else np.ndim(v)
+            ones.append(np.ones_like(v, dtype=x.dtype, shape=(1, 1)[:dimensions]))
+        try:
+            one = function(*ones)
+        except TypeError:  # it has no such answer
+            return x
+        return cast("NDArray[Any]", x * one.reshape(()))
+    kind = type(last)
+    if not isinstance(last, np.ndarray) or kind in (np.ndarray, np.memmap):
+        return x
+    return x.view(kind)
+
+
+def like(
+    *arrays: Any, function: Callable[..., Any] = np.linalg.solve
+) -> Callable[[NDArray[Any]], Any]:
     """A function that makes an array of NumPy one of the first library among these arrays that is
-    not NumPy, on the same device. Where all are NumPy's, it has the subclass of the last one."""
+    not NumPy, on the same device. Where all are NumPy's, see _of_subclass(): `function` is that of
+    NumPy that x comes of."""
     for array in arrays:
         library = library_of(array)
         if library == "torch":
@@ -236,7 +338,4 @@ def like(*arrays: Any) -> Callable[[NDArray[Any]], Any]:
         if library == "jax":
             jax = sys.modules["jax"]
             return lambda x: jax.device_put(x, array.device)
-    last = arrays[-1]
-    if isinstance(last, np.ndarray) and type(last) is not np.ndarray:
-        return lambda x: last.__array_wrap__(x)
-    return lambda x: x
+    return lambda x: _of_subclass(x, arrays, function)

@@ -4,27 +4,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _errors
+from . import _arrays, _errors, _stacks
 from ._results import SlogdetResult
-from ._solve import Factorization, factor, solve
+from ._solve import Factorization, _warn, factor, solve
 
 
 class FactorizationStack:
     """The factors of a stack of matrices, as :class:`Factorization` has those of one."""
 
-    def __init__(self, stack: tuple[int, ...], order: int, factors: list[Factorization]) -> None:
-        self.shape = (*stack, order, order)
-        self._stack = stack
+    def __init__(self, a: Any, dtype: np.dtype[Any], factors: list[Factorization]) -> None:
+        self.shape: tuple[int, ...] = tuple(a.shape)
+        self._given = a
+        self._dtype = dtype
+        self._stack = self.shape[:-2]
         self._factors = factors
 
     def solve(self, b: Any, trans: bool | int | str = False, *, return_info: bool = False) -> Any:
         """x of each matrix, where b broadcasts as in :func:`solve`; with `return_info` also an
         array of the stack's shape that holds what :func:`solve` tells of each system."""
+        return self._solve(b, trans, return_info, _arrays.like(self._given, b))
+
+    def _solve(self, b: Any, trans: Any, return_info: bool, back: Callable[[Any], Any]) -> Any:
         right = _arrays.as_numpy(b, "b")
         is_vector = right.ndim == 1
         columns = right[:, np.newaxis] if is_vector else right
@@ -43,21 +49,23 @@ class FactorizationStack:
                 f"the stack of b has the shape {columns.shape[:-2]}; allowed: one that broadcasts "
                 f"to {self._stack}, that of a"
             )
-        sides = np.broadcast_to(columns, (*shape, *columns.shape[-2:])).reshape(
-            -1, n, columns.shape[-1]
-        )
-        told = [one.solve(side, trans, return_info=True) for one, side in zip(self._factors, sides)]
-        every = np.array([solution for solution, _ in told]).reshape(*shape, n, columns.shape[-1])
-        x = _arrays.like(b)(every[..., 0] if is_vector else every)
-        if not return_info:
-            return x
-        info = np.empty(len(told), dtype=object)
-        info[:] = [each for _, each in told]
-        return x, info.reshape(shape)
+        sides = np.broadcast_to(columns, (*shape, *columns.shape[-2:]))
+        every = np.empty(sides.shape, dtype=_arrays.result_type(self._dtype, right.dtype))
+        info = np.empty(shape, dtype=object)
+        doubts = _stacks.Doubts(shape)
+        for k, (one, place) in enumerate(zip(self._factors, np.ndindex(*shape))):
+            with doubts.of(k):
+                solved = one._solve(sides[place], trans, True, np.asarray, doubts.add)
+            every[place], info[place] = solved
+        if doubts.words:
+            _warn(doubts.words)
+        x = back(every[..., 0] if is_vector else every)
+        return (x, info) if return_info else x
 
     def inv(self) -> Any:
         """The inverses."""
-        return self.solve(np.eye(self.shape[-1]))
+        one = np.eye(self.shape[-1], dtype=_arrays.result_type(self._dtype))
+        return self._solve(one, False, False, _arrays.like(self._given, function=np.linalg.inv))
 
     def slogdet(self) -> SlogdetResult:
         """The signs and the logarithms of the determinants."""
@@ -98,26 +106,18 @@ def factor_any(a: Any, **options: Any) -> Factorization | FactorizationStack:
     whole = _arrays.as_numpy(a, "a")
     if whole.shape[-1] != whole.shape[-2]:
         raise np.linalg.LinAlgError(f"a has the shape {whole.shape}; allowed: (..., n, n)")
-    matrices = whole.reshape(-1, *whole.shape[-2:])
+    stack = whole.shape[:-2]
+    doubts = _stacks.Doubts(stack)
     made: list[Factorization] = []
     try:
-        for k, matrix in enumerate(matrices):
-            made.append(_factored(matrix, np.unravel_index(k, whole.shape[:-2]), options))
+        for k, place in enumerate(np.ndindex(*stack) if whole.shape[-1] else ()):
+            with doubts.of(k):
+                made.append(factor(whole[place], **options))
     except BaseException:
         for one in made:
             one.close()
         raise
-    return FactorizationStack(whole.shape[:-2], whole.shape[-1], made)
-
-
-def _factored(
-    matrix: NDArray[Any], place: tuple[Any, ...], options: dict[str, Any]
-) -> Factorization:
-    try:
-        return factor(matrix, **options)
-    except _errors.SingularMatrixError as error:
-        where = tuple(int(i) for i in place)
-        raise _errors.SingularMatrixError(f"{error} (a at {where})", error.pivot) from None
+    return FactorizationStack(a, whole.dtype, made)
 
 
 def _product(found: SlogdetResult) -> Any:
@@ -132,9 +132,12 @@ def inv(a: Any, **options: Any) -> Any:
     shape = tuple(there.shape)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise np.linalg.LinAlgError(f"a has the shape {shape}; allowed: (..., n, n)")
-    single = str(there.dtype).endswith(("float32", "complex64"))
+    of_numpy = isinstance(there, np.ndarray)
+    dtype = _arrays.result_type(there.dtype) if of_numpy else there.dtype
+    single = str(dtype).endswith(("float32", "complex64"))
     one = np.eye(shape[-1], dtype=np.float32 if single else np.float64)
-    return _arrays.like(a)(np.asarray(solve(there, one, **options)))
+    x = solve(there, one, **options)
+    return x if there is a else _arrays.like(a, function=np.linalg.inv)(x)
 
 
 def _slogdet_of(matrix: NDArray[Any], options: dict[str, Any]) -> SlogdetResult:

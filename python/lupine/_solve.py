@@ -77,7 +77,9 @@ def _filler(function: Callable[..., Any], name: str) -> Callable[..., None]:
     """Fills a block by a function of two index arrays that broadcast against each other."""
 
     def fill(i: NDArray[np.int64], j: NDArray[np.int64], out: NDArray[Any]) -> None:
-        values = np.asarray(function(i[:, np.newaxis], j[np.newaxis, :]))
+        given = function(i[:, np.newaxis], j[np.newaxis, :])
+        _arrays.require_no_mask(given, f"{name}(i, j)")
+        values = np.asarray(given)
         if values.dtype.kind not in ("biufc" if out.dtype.kind == "c" else "biuf"):
             first = "; its first element is real" if values.dtype.kind == "c" else ""
             raise ValueError(
@@ -252,6 +254,7 @@ class _RightHandSide:
 
     def __init__(self, ranks: Communicator, b: Any, n: int | None, complex_: bool) -> None:
         make = ranks.module.RightHandSide
+        self.ranks = ranks
         self.type = np.dtype(np.float64)
         self.is_vector = False
         self.are_parts = False
@@ -301,8 +304,8 @@ class _RightHandSide:
         form = "an array" if self.distribution is None else "a BlockCyclicArray"
         return f"{form} of {self.count} columns"
 
-    def x(self, solution: Any, type_: np.dtype[Any]) -> Any:
-        """x in the form of b."""
+    def x(self, solution: Any, type_: np.dtype[Any]) -> _arrays.Rounded:
+        """The columns of x."""
         if self.n == 0 or self.count == 0:
             x = np.empty_like(self.columns)
         elif self.is_complex:  # pairs of numbers
@@ -312,7 +315,14 @@ class _RightHandSide:
         if self.are_parts:
             half = self.count // 2
             x = x[:, :half] + 1j * x[:, half:]
-        x = x.astype(type_, copy=False)
+        shared = self.distribution is not None and self.ranks.size > 1
+        return _arrays.rounded(x, type_, self._largest if shared else None)
+
+    def _largest(self, mine: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.max(self.ranks.of_mpi4py.allgather(mine), axis=0))
+
+    def like_b(self, x: NDArray[Any]) -> Any:
+        """x in the form of b."""
         if self.distribution is not None:
             return BlockCyclicArray(self.distribution, x)
         return x[:, 0] if self.is_vector else x
@@ -378,6 +388,8 @@ def _solved(
     type_: np.dtype[Any],
     back: Callable[[Any], Any],
     return_info: bool,
+    strict: bool,
+    warn: Callable[[str], None],
 ) -> Any:
     """x of one call of the compiled module, as its caller wants it."""
     with _core.lock:
@@ -385,20 +397,42 @@ def _solved(
             solution = call()
         except _errors.AccuracyError as error:
             found, error._solution = error._solution, None
-            error.info = _info(found, b)
-            has_x = found.has_x or not b.columns.size
-            error.best = back(b.x(found, _type_of_x(found, type_))) if has_x else None
+            if found.has_x or not b.columns.size:
+                x = b.x(found, _type_of_x(found, type_))
+                error.best, error.info = back(b.like_b(x.array)), _info(found, b, x)
+            else:
+                error.best, error.info = None, _info(found, b)
             raise
-        if solution.doubt:
-            _warn(solution.doubt)
-        info = _info(solution, b) if return_info else None
-        x = back(b.x(solution, _type_of_x(solution, type_)))
-    return (x, info) if return_info else x
+        x = b.x(solution, _type_of_x(solution, type_))
+        doubt = "; ".join(words for words in (solution.doubt, x.doubt) if words)
+        if x.doubt and strict:
+            beyond = _errors.AccuracyError(x.doubt)
+            beyond.best, beyond.info = back(b.like_b(x.array)), _info(solution, b, x)
+            raise beyond
+        if doubt:
+            warn(doubt)
+        if return_info:
+            return back(b.like_b(x.array)), _info(solution, b, x)
+        return back(b.like_b(x.array))
 
 
-def _info(solution: Any, b: _RightHandSide) -> SolveInfo:
+def _info(solution: Any, b: _RightHandSide, x: _arrays.Rounded | None = None) -> SolveInfo:
+    """With the errors of an x that was rounded once more."""
     info = SolveInfo._from(solution.info())
-    return dataclasses.replace(info, columns=info.columns[: b.count])
+    info = dataclasses.replace(info, columns=info.columns[: b.count])
+    if x is None or x.errors is None:
+        return info
+    of_x, of_entries = (np.resize(errors, len(info.columns)) for errors in x.errors)
+    columns = [
+        dataclasses.replace(
+            column,
+            forward_bound=column.forward_bound + float(of_x[k]),
+            componentwise_bound=column.componentwise_bound + float(of_entries[k]),
+        )
+        for k, column in enumerate(info.columns)
+    ]
+    doubt = "; ".join(words for words in (info.doubt, x.doubt) if words) or None
+    return dataclasses.replace(info, columns=columns, doubt=doubt)
 
 
 def _solve(
@@ -427,8 +461,8 @@ def _solve(
 ) -> Any:
     """Solves a x = b: LU in low precision, refined until x is as accurate as one of FP64.
 
-    Stacks of small systems and matrices of a form that `assume_a` names are solved in FP64 by
-    LAPACK's expert drivers, which refine too, and bound the errors.
+    Stacks of small systems and matrices of a form that `assume_a` names are solved with LAPACK's
+    factors in FP64, refined too; those of which there is anything to say once more as general ones.
 
     Parameters
     ----------
@@ -548,43 +582,56 @@ def _solve(
                 "return_info, a device, accuracy='forward' or 'certified', and a precision below "
                 "FP64 are for one general system; allowed for stacks and assume_a: none of them"
             )
-        checked()
-
-        def one(matrix: NDArray[Any], columns: NDArray[Any]) -> Any:
-            return solve(
-                matrix,
-                columns,
-                precision=precision,
-                refine=refine,
-                tolerance=tolerance,
-                equilibrate=equilibrate,
-                condition=condition,
-                strict=strict,
-                accuracy=accuracy,
-                threads=threads,
-                progress=progress,
-                **options,
-            )
-
-        x = _stacks.solve(
+        given = checked()
+        x, doubt = _stacks.solve(
             ranks,
             a,
             b,
             form,
             lower=bool(lower),
             transposed=bool(transposed),
-            strict=strict,
+            tolerance=tolerance or 0.0,
             threads=threads or 0,
-            one=one,
-            warn=_warn,
+            one=functools.partial(_one, ranks, given, progress),
         )
+        if doubt and strict:
+            raise _errors.AccuracyError(doubt)
+        if doubt:
+            _warn(doubt)
         return _arrays.like(a, b)(x)
     if transposed:
         a = _arrays.as_numpy(a, "a").T if _arrays.library_of(a) == "" else a.T
-    b = _shared(ranks, b)
+    return _solve_one(ranks, a, _shared(ranks, b), checked, progress, return_info, _warn)
+
+
+def _one(
+    ranks: Communicator,
+    options: dict[str, Any],
+    progress: Any,
+    a: NDArray[Any],
+    b: NDArray[Any],
+    warn: Callable[[str], None],
+) -> NDArray[Any]:
+    """x of one system of a stack, and what a warning would say of it."""
+    x = _quickly(a, b) if {**options, "strict": False} == _PLAIN else None
+    if x is None:
+        x = _solve_one(ranks, a, b, options.copy, progress, False, warn)
+    return cast("NDArray[Any]", x)
+
+
+def _solve_one(
+    ranks: Communicator,
+    a: Any,
+    b: Any,
+    options: Callable[[], dict[str, Any]],
+    progress: Any,
+    return_info: bool,
+    warn: Callable[[str], None],
+) -> Any:
+    """x of one general system. `options` are those that the compiled module takes."""
 
     def take() -> tuple[dict[str, Any], _Matrix]:
-        given = checked()
+        given = options()
         order = None
         if _is_function(a):
             order = b.distribution.shape[0] if isinstance(b, BlockCyclicArray) else _rows(b)
@@ -598,7 +645,7 @@ def _solve(
     type_ = _arrays.result_type(matrix.type, right.type)
     back = _arrays.like(a, b)
     if right.n == 0:
-        x = back(right.x(None, type_))
+        x = back(right.like_b(right.x(None, type_).array))
         return (x, None) if return_info else x
     given.update(matrix.options)
     return _solved(
@@ -613,11 +660,19 @@ def _solve(
         type_,
         back,
         return_info,
+        given["strict"],
+        warn,
     )
 
 
 #: What solve() takes where nothing else is asked for, by name.
 _DEFAULTS = {name: one.default for name, one in inspect.signature(_solve).parameters.items()}
+#: The same as the compiled module takes it.
+_PLAIN = {
+    **{n: _DEFAULTS[n] for n in ("precision", "refine", "equilibrate", "accuracy", "device")},
+    "condition": "on",
+    "strict": False,
+}
 #: Options that change no x that quick_solve() gives.
 _OF_NO_EFFECT = {"strict", "check_finite", "overwrite_a", "overwrite_b"}
 
@@ -655,11 +710,14 @@ class Factorization:
     several ranks, all methods are collective, and `close` has to be called by all of them.
     """
 
-    def __init__(self, ranks: Communicator, matrix: _Matrix, factors: Any, back: Any) -> None:
+    def __init__(
+        self, ranks: Communicator, a: Any, matrix: _Matrix, factors: Any, strict: bool
+    ) -> None:
         self._ranks = ranks
+        self._given = a
         self._matrix = matrix
         self._factors = factors
-        self._back = back
+        self._strict = strict
         self._sample = matrix.sample()
 
     def _open(self) -> Any:
@@ -700,6 +758,16 @@ class Factorization:
     def solve(self, b: Any, trans: bool | int | str = False, *, return_info: bool = False) -> Any:
         """x with a x = b; with a.T x = b where `trans` is True, 1 or "T"; with a.conj().T x = b
         where it is 2 or "C". See :func:`solve`."""
+        return self._solve(b, trans, return_info, _arrays.like(self._given, b), _warn)
+
+    def _solve(
+        self,
+        b: Any,
+        trans: Any,
+        return_info: bool,
+        back: Callable[[NDArray[Any]], Any],
+        warn: Callable[[str], None],
+    ) -> Any:
         factors = self._open()
         b = _shared(self._ranks, b)
 
@@ -712,14 +780,21 @@ class Factorization:
         transpose, right = self._ranks.agreed(take)
         self._ranks.require_same("b", right.kind)
         type_ = _arrays.result_type(self._matrix.type, right.type)
-        back = self._back if _arrays.library_of(b) in ("", "numpy") else _arrays.like(b)
         return _solved(
-            lambda: factors.solve(right.source, transpose), right, type_, back, return_info
+            lambda: factors.solve(right.source, transpose),
+            right,
+            type_,
+            back,
+            return_info,
+            self._strict,
+            warn,
         )
 
     def inv(self) -> Any:
         """The inverse: x for the columns of the identity, refined."""
-        return self.solve(np.eye(self._matrix.order))
+        one = np.eye(self._matrix.order, dtype=_arrays.result_type(self._matrix.type))
+        back = _arrays.like(self._given, function=np.linalg.inv)
+        return self._solve(one, False, False, back, _warn)
 
     def slogdet(self) -> SlogdetResult:
         """The sign of the determinant and the logarithm of its magnitude, as numpy.linalg.slogdet:
@@ -801,7 +876,7 @@ def factor(
     given.update(matrix.options)
     with _core.lock:
         factors = ranks.module.Factors(ranks.address, matrix.source, given, _progress(progress))
-    return Factorization(ranks, matrix, factors, _arrays.like(a))
+    return Factorization(ranks, a, matrix, factors, given["strict"])
 
 
 def lu_factor(

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Systems for LAPACK's expert drivers: stacks of small systems, and matrices whose form makes them
-cheaper than an LU."""
+"""Stacks of small systems, and matrices whose form makes them cheaper than an LU. Each system of
+which there is anything to say but x is solved once more as a general one, which has the words."""
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from . import _arrays, _core, _errors
 from ._core import Communicator
 
-#: What SciPy calls the forms of a matrix, and LAPACK's drivers; None: general.
+#: What SciPy calls the forms of a matrix, and their names here; None: general.
 _FORMS = {
     None: "general",
     "gen": "general",
@@ -61,14 +61,8 @@ def is_plain(a: Any, b: Any) -> bool:
     return left != (1, 1) or len(right) == 2 or right == (1,)  # see _of_number()
 
 
-@dataclass
-class Outcome:
-    """What a driver says of each system, and of each right-hand side."""
-
-    info: NDArray[np.intc]
-    rcond: NDArray[np.float64]
-    forward: NDArray[np.float64]
-    backward: NDArray[np.float64]
+#: Solves one general system, and calls a function with what a warning would say of x.
+One = Callable[[NDArray[Any], NDArray[Any], Callable[[str], None]], NDArray[Any]]
 
 
 def _columns(left: NDArray[Any], right: NDArray[Any]) -> tuple[NDArray[Any], bool]:
@@ -93,17 +87,6 @@ def _columns(left: NDArray[Any], right: NDArray[Any]) -> tuple[NDArray[Any], boo
             "allowed: shapes that broadcast against each other"
         ) from None
     return columns, is_vector
-
-
-def _of_number(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """x = b / a for an a of one element and a b of any length, as SciPy has it."""
-    _require_finite(a, "a")
-    _require_finite(b, "b")
-    type_ = _arrays.result_type(a.dtype, b.dtype)
-    divisor = a.reshape(()).astype(np.result_type(type_, np.float64))
-    if divisor == 0:
-        raise _errors.SingularMatrixError("a is singular: it is 0", 0)
-    return np.asarray(np.atleast_1d(b) / divisor, dtype=type_)
 
 
 def _require_finite(array: NDArray[Any], name: str) -> None:
@@ -133,107 +116,110 @@ def _bands(form: str, a: NDArray[Any]) -> tuple[int, int]:
     if form == "tridiagonal":
         return min(1, n - 1), min(1, n - 1)
     present = (a != 0).reshape(-1, n, n).any(axis=0)
-    i, j = np.nonzero(present)
-    distance = i - j
-    return int(max(distance.max(initial=0), 0)), int(max((-distance).max(initial=0), 0))
+    i = np.arange(n)
+    first = np.where(present.any(axis=1), present.argmax(axis=1), i)
+    last = np.where(present.any(axis=1), n - 1 - present[:, ::-1].argmax(axis=1), i)
+    return int(max((i - first).max(initial=0), 0)), int(max((last - i).max(initial=0), 0))
 
 
-def by_expert(
+def _flipped(form: str) -> str:
+    """The form of the transpose."""
+    return {
+        "upper triangular": "lower triangular",
+        "lower triangular": "upper triangular",
+    }.get(form, form)
+
+
+def _bandwidths(form: str, a: NDArray[Any]) -> tuple[str, tuple[int, int]]:
+    """The form by which LAPACK solves, and the diagonals of a banded one."""
+    if form not in ("diagonal", "tridiagonal", "banded"):
+        return form, (0, 0)
+    below, above = _bands(form, a)
+    # The LU of a wide band takes longer than a whole one.
+    return ("general" if 3 * (below + above) > 2 * a.shape[-1] else "banded"), (below, above)
+
+
+class Doubts:
+    """What errors and warnings say of the systems of a stack: where they are."""
+
+    def __init__(self, stack: tuple[int, ...]) -> None:
+        self._stack = stack
+        self._first: str | None = None
+        self._count = 0
+        self._present = 0
+
+    def place(self, k: int) -> str:
+        """That of system k, for a text."""
+        if not self._stack:
+            return ""
+        return f" (at {tuple(int(i) for i in np.unravel_index(k, self._stack))} of the stack)"
+
+    @contextlib.contextmanager
+    def of(self, k: int) -> Iterator[None]:
+        """In it, system k is solved."""
+        self._present = k
+        try:
+            yield
+        except (_errors.SingularMatrixError, _errors.AccuracyError) as error:
+            error.args = (f"{error}{self.place(k)}",)
+            raise
+
+    def add(self, words: str) -> None:
+        """Of the present system."""
+        self._first = self._first or words + self.place(self._present)
+        self._count += 1
+
+    @property
+    def words(self) -> str | None:
+        """Those of a warning."""
+        if self._first is None:
+            return None
+        more = self._count - 1
+        return self._first + (f"; and {more} more of the stack" if more > 0 else "")
+
+
+def _by_form(
     module: Any,
     a: NDArray[Any],
     columns: NDArray[Any],
     form: str,
     lower: bool,
-    transposed: bool,
+    tolerance: float,
     threads: int,
-) -> tuple[NDArray[Any], Outcome]:
-    """x and what the driver says of it, for a of shape (..., n, n) and b of shape (..., n, k)."""
+    one: One,
+    doubts: Doubts,
+) -> NDArray[Any]:
+    """x of a stack whose matrices have a form, or are small."""
     stack = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
     complex_ = a.dtype.kind == "c" or columns.dtype.kind == "c"
     dtype = np.complex128 if complex_ else np.float64
     n, k, count = a.shape[-1], columns.shape[-1], math.prod(stack)
-    # Of a hermitian a, the transpose is the conjugate: conj(a) x = b is a conj(x) = conj(b).
-    conjugate = transposed and complex_ and form in ("hermitian", "positive definite")
     left = _column_major(a, stack, dtype)
-    right = _column_major(columns.conj() if conjugate else columns, stack, dtype)
+    right = _column_major(columns, stack, dtype)
     x = np.empty((count, k, n), dtype=dtype)
-    outcome = Outcome(
-        np.zeros(count, dtype=np.intc),
-        np.full(count, np.nan),
-        np.full((count, k), np.nan),
-        np.full((count, k), np.nan),
-    )
-    banded = form in ("diagonal", "tridiagonal", "banded")
+    found = np.zeros(count, dtype=np.intc)
+    kind, bands = _bandwidths(form, a)
     with _core.lock:
-        module.solve_by_expert(
+        module.solve_by_form(
             [count, n, k],
-            [
-                _address(array)
-                for array in (
-                    left,
-                    right,
-                    x,
-                    outcome.info,
-                    outcome.rcond,
-                    outcome.forward,
-                    outcome.backward,
-                )
-            ],
+            [_address(array) for array in (left, right, x, found)],
             complex_,
-            "banded" if banded else form,
+            kind,
             lower,
-            transposed and not conjugate,
-            list(_bands(form, a)) if banded else [0, 0],
+            list(bands),
+            tolerance,
             threads,
         )
-    found = np.swapaxes(x, -1, -2).reshape(*stack, n, k)
-    return (found.conj() if conjugate else found), outcome
-
-
-def _words_of_singular(form: str, info: int, where: str) -> str:
-    if form == "positive definite":
-        return (
-            f"a is not positive definite{where}: the leading minor of order {info} is not positive "
-            "(a may be singular)"
-        )
-    return f"a is singular{where}: pivot {info - 1} (from 0) is exactly zero"
-
-
-def require_solved(
-    outcome: Outcome,
-    stack: tuple[int, ...],
-    n: int,
-    form: str,
-    strict: bool,
-    warn: Callable[[str], None],
-) -> None:
-    """Raises SingularMatrixError where a system has no x, and warns where one may have no correct
-    digit; with `strict`, that is an AccuracyError."""
-    if outcome.info.size == 0:
-        return
-
-    def where(k: int) -> str:
-        place = tuple(int(i) for i in np.unravel_index(k, stack)) if stack else ()
-        return f" at {place}" if stack else ""
-
-    singular = (outcome.info > 0) & (outcome.info <= n)
-    if singular.any():
-        k = int(np.argmax(singular))
-        info = int(outcome.info[k])
-        raise _errors.SingularMatrixError(_words_of_singular(form, info, where(k)), info - 1)
-    doubtful = (
-        ~(outcome.forward < 1).all(axis=-1) if outcome.forward.shape[-1] else outcome.info < 0
-    )
-    if not doubtful.any():
-        return
-    k = int(np.argmax(doubtful))
-    words = (
-        f"An ill-conditioned matrix{where(k)}: x may have no correct digit (the condition number "
-        f"is about {1 / max(outcome.rcond[k], 1e-300):.1e})"
-    )
-    if strict:
-        raise _errors.AccuracyError(words)
-    warn(words)
+    for at in np.flatnonzero(found).tolist():
+        if found[at] > 0:
+            raise _errors.SingularMatrixError(
+                f"a is not positive definite, or singular in FP64{doubts.place(at)}: the leading "
+                f"minor of order {found[at]} is not positive",
+                int(found[at]) - 1,
+            )
+        with doubts.of(at):
+            x[at] = one(left[at].T, right[at].T, doubts.add).T
+    return np.swapaxes(x, -1, -2).reshape(*stack, n, k)
 
 
 def solve(
@@ -244,50 +230,70 @@ def solve(
     *,
     lower: bool,
     transposed: bool,
-    strict: bool,
+    tolerance: float,
     threads: int,
-    one: Callable[[Any, Any], Any],
-    warn: Callable[[str], None],
-) -> Any:
-    """x of shape (..., n, k) or, where b is a vector, (..., n).
+    one: One,
+) -> tuple[Any, str | None]:
+    """x of shape (..., n, k) or, where b is a vector, (..., n); and why it may have no correct
+    digit.
 
     `one` solves one general system: by it larger systems of a stack are solved one after the
     other, and all right-hand sides of a stack for one matrix together.
     """
     left, right = (_arrays.as_numpy(array, name) for array, name in ((a, "a"), (b, "b")))
-    if left.size == 1 and left.ndim in (0, 2) and right.ndim <= 1:
-        return _of_number(left, right)
+    is_row = left.size == 1 and left.ndim in (0, 2) and right.ndim <= 1
+    if is_row:  # x = b / a for a b of any length, as SciPy has it
+        left, right = left.reshape(1, 1), right.reshape(1, -1)
     columns, is_vector = _columns(left, right)
     type_ = _arrays.result_type(left.dtype, columns.dtype)
-    n = left.shape[-1]
+    of_b = (*columns.shape[:-2], columns.shape[-1])
+    if left.ndim == 2:  # one matrix for all right-hand sides
+        columns = np.moveaxis(columns, -2, 0).reshape(len(left), math.prod(of_b))
+    n, k = columns.shape[-2:]
     stack = np.broadcast_shapes(left.shape[:-2], columns.shape[:-2])
-    shape = (*stack, n, columns.shape[-1])
-    if math.prod(shape) == 0:
-        x = np.empty(shape, dtype=type_)
-    else:
+    doubts = Doubts(stack)
+    x = np.empty((*stack, n, k), dtype=type_)
+    if n > 0 and math.prod(stack) > 0:
         _require_finite(left, "a")
         _require_finite(columns, "b")
+        if transposed:
+            left, form, lower = np.swapaxes(left, -1, -2), _flipped(form), not lower
+        if k == 0:  # a column of zeros: a is looked at all the same
+            columns = np.zeros((*columns.shape[:-1], 1), dtype=columns.dtype)
         if form == "general" and (left.ndim == 2 or n > ranks.module.small_limit):
-            if transposed:
-                left = np.swapaxes(left, -1, -2)
-            x = _by_one(left, columns, stack, one)
+            found = _by_one(left, columns, stack, one, doubts)
         else:
-            x, outcome = by_expert(ranks.module, left, columns, form, lower, transposed, threads)
-            require_solved(outcome, stack, n, form, strict, warn)
-        x = x.astype(type_, copy=False)
-    return x[..., 0] if is_vector else x
+            found = _by_form(
+                ranks.module, left, columns, form, lower, tolerance, threads, one, doubts
+            )
+        x = _in_type(found[..., :k], type_, doubts)
+    if left.ndim == 2:
+        x = np.moveaxis(x.reshape(n, *of_b), 0, -2)
+    return (x[0] if is_row else x[..., 0] if is_vector else x), doubts.words
+
+
+def _in_type(x: NDArray[Any], type_: np.dtype[Any], doubts: Doubts) -> NDArray[Any]:
+    """Every x in another type, and doubts about that."""
+    n, k = x.shape[-2:]
+    found = _arrays.rounded(np.moveaxis(x, -2, 0).reshape(n, -1), type_)
+    for column in found.doubtful:
+        with doubts.of(column // k):
+            doubts.add(found.words(column % k))
+    return np.moveaxis(found.array.reshape(n, *x.shape[:-2], k), 0, -2)
 
 
 def _by_one(
-    a: NDArray[Any], columns: NDArray[Any], stack: tuple[int, ...], one: Callable[[Any, Any], Any]
+    a: NDArray[Any],
+    columns: NDArray[Any],
+    stack: tuple[int, ...],
+    one: One,
+    doubts: Doubts,
 ) -> NDArray[Any]:
-    """One matrix after the other; one matrix for a whole stack of right-hand sides once."""
-    n, k = columns.shape[-2:]
-    if a.ndim == 2:
-        together = np.moveaxis(columns, -2, 0).reshape(n, -1)
-        return np.asarray(np.moveaxis(one(a, together).reshape(n, *stack, k), 0, -2))
-    x = np.empty((*stack, n, k), dtype=np.result_type(a.dtype, columns.dtype, np.float64))
+    """x of one general system after the other."""
+    dtype = np.result_type(a.dtype, columns.dtype, np.float64)
+    x = np.empty((*stack, *columns.shape[-2:]), dtype=dtype)
     whole, sides = (np.broadcast_to(v, stack + v.shape[-2:]) for v in (a, columns))
-    for place in np.ndindex(*stack):
-        x[place] = one(whole[place], sides[place])
+    for at, place in enumerate(np.ndindex(*stack)):
+        with doubts.of(at):
+            x[place] = one(whole[place], sides[place], doubts.add)
     return x

@@ -39,7 +39,7 @@ class How:
     def rules(self) -> Rules:
         weak = self.options.get("precision", "auto") not in ("auto", "fp64")
         return Rules(
-            may_refuse=weak or "refine" in self.options,
+            may_refuse=weak or "refine" in self.options or self.options.get("assume_a") == "pos",
             as_numpy=self.door == "python",
             transposed=self.method.startswith("transposed"),
             certified=self.options.get("accuracy") == "certified",

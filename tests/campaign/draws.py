@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .doors import PRECISIONS, CDoor, How
 from .system import Generator, System
 
@@ -38,7 +40,29 @@ def _options(rng: Generator, count: int) -> dict[str, Any]:
     return options
 
 
+def _form(rng: Generator, system: System) -> str:
+    """A form that the matrix has."""
+    a, _ = system.given()
+    forms = ["banded"]
+    if np.array_equal(a, a.T):
+        forms += 3 * ["sym"]
+    if np.array_equal(a, a.T.conj()):
+        forms += 3 * ["her"]
+        forms += ["pos"] if (a.diagonal().real > 0).all() else []
+    if not np.tril(a, -1).any():
+        forms.append("upper triangular")
+    if not np.triu(a, 1).any():
+        forms.append("lower triangular")
+    return str(rng.choice(forms))
+
+
 def _python(rng: Generator, system: System) -> How:
+    if rng.random() < 0.15:
+        order = str(rng.choice(["C", "F", "strided"]))
+        if rng.random() < 0.4:
+            return How("python", "stack", order)
+        given = {"assume_a": _form(rng, system), "lower": bool(rng.random() < 0.5)}
+        return How("python", "solve", order, options=given)
     methods = ["solve", "solve info", "factor", "factor info", "transposed", "transposed info"]
     method = str(rng.choice(methods, p=[0.35, 0.35, 0.05, 0.1, 0.05, 0.1]))
     order = str(rng.choice(["C", "F", "strided"], p=[0.5, 0.45, 0.05]))

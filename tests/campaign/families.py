@@ -14,6 +14,7 @@ from .system import LARGEST, Generator, Indices, Matrix, System, blocks_of, fini
 
 CLIMB = "climb"  # the family that searches, campaign/climb.py
 ATTACK = "attack"  # those of one who knows the code
+SYMMETRIC = "symmetric"  # matrices of the other families, the upper triangle mirrored
 COMPLEX = "complex"  # complex matrices, whose parts are of the other families
 
 # The matrices of each family, and how often it is drawn.
@@ -39,6 +40,7 @@ _WEIGHTS = {name: weight for name, (_, weight) in _MATRICES.items()} | {
     "large": 2.0,
     ATTACK: 3.0,
     CLIMB: 3.0,
+    SYMMETRIC: 6.0,
     COMPLEX: 16.0,
 }
 NAMES = ("known", *_WEIGHTS)
@@ -160,10 +162,13 @@ def draw(name: str, rng: Generator, index: int) -> System:
             a[0, 0] = a[1, 1] = 1
         return System(a, b, is_complex=True)
     n = order(rng)
-    if name == CLIMB:
+    is_symmetric = name == SYMMETRIC
+    if name == CLIMB or is_symmetric:
         name = str(rng.choice([other for other in _MATRICES if other != "singular"]))
-        n = int(rng.integers(1, 9))
+        n = int(rng.integers(1, 9)) if not is_symmetric or rng.random() < 0.5 else n
     a = _changed(rng, _MATRICES[name][0](rng, n))
+    if is_symmetric:
+        a = np.triu(a) + np.triu(a, 1).T
     if not a.any():
         a[0, 0] = 1
     count = _count(rng, a.shape[0])

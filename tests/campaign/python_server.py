@@ -33,7 +33,9 @@ def _call(request: dict[str, Any]) -> tuple[Any, Any]:
     if request["vector"]:
         b = b[:, 0]
     with_info = method.endswith("info")
-    if method.startswith("solve"):
+    if method == "stack":
+        result = lupine.solve(_laid_out(a, request["order"])[np.newaxis], b, **options)
+    elif method.startswith("solve"):
         result = lupine.solve(_laid_out(a, request["order"]), b, return_info=with_info, **options)
     else:
         transposed = method.startswith("transposed")
