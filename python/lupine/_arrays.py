@@ -74,7 +74,7 @@ def _to_host(array: Any) -> Any:
 def _is_masked(array: Any) -> bool:
     """Whether it is a masked array, or a list that holds one: NumPy would drop the mask."""
     if isinstance(array, (list, tuple)):
-        return any(map(_is_masked, array))
+        return any(_is_masked(v) for v in array if not isinstance(v, (int, float, complex)))
     return bool(np.ma.isMaskedArray(array))
 
 

@@ -590,8 +590,7 @@ def _solve(
             form,
             lower=bool(lower),
             transposed=bool(transposed),
-            tolerance=tolerance or 0.0,
-            threads=threads or 0,
+            options=given,
             one=functools.partial(_one, ranks, given, progress),
         )
         if doubt and strict:

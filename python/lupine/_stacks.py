@@ -184,8 +184,7 @@ def _by_form(
     columns: NDArray[Any],
     form: str,
     lower: bool,
-    tolerance: float,
-    threads: int,
+    options: dict[str, Any],
     one: One,
     doubts: Doubts,
 ) -> NDArray[Any]:
@@ -207,8 +206,9 @@ def _by_form(
             kind,
             lower,
             list(bands),
-            tolerance,
-            threads,
+            options.get("tolerance", 0.0),
+            options.get("probe_seed", 0),
+            options.get("threads", 0),
         )
     for at in np.flatnonzero(found).tolist():
         if found[at] > 0:
@@ -230,15 +230,14 @@ def solve(
     *,
     lower: bool,
     transposed: bool,
-    tolerance: float,
-    threads: int,
+    options: dict[str, Any],
     one: One,
 ) -> tuple[Any, str | None]:
     """x of shape (..., n, k) or, where b is a vector, (..., n); and why it may have no correct
     digit.
 
-    `one` solves one general system: by it larger systems of a stack are solved one after the
-    other, and all right-hand sides of a stack for one matrix together.
+    `options` are those that the compiled module takes. `one` solves one general system: by it
+    larger systems of a stack are solved one after the other.
     """
     left, right = (_arrays.as_numpy(array, name) for array, name in ((a, "a"), (b, "b")))
     is_row = left.size == 1 and left.ndim in (0, 2) and right.ndim <= 1
@@ -263,9 +262,7 @@ def solve(
         if form == "general" and (left.ndim == 2 or n > ranks.module.small_limit):
             found = _by_one(left, columns, stack, one, doubts)
         else:
-            found = _by_form(
-                ranks.module, left, columns, form, lower, tolerance, threads, one, doubts
-            )
+            found = _by_form(ranks.module, left, columns, form, lower, options, one, doubts)
         x = _in_type(found[..., :k], type_, doubts)
     if left.ndim == 2:
         x = np.moveaxis(x.reshape(n, *of_b), 0, -2)
@@ -274,6 +271,8 @@ def solve(
 
 def _in_type(x: NDArray[Any], type_: np.dtype[Any], doubts: Doubts) -> NDArray[Any]:
     """Every x in another type, and doubts about that."""
+    if x.dtype.itemsize <= type_.itemsize:
+        return x.astype(type_, copy=False)
     n, k = x.shape[-2:]
     found = _arrays.rounded(np.moveaxis(x, -2, 0).reshape(n, -1), type_)
     for column in found.doubtful:

@@ -145,8 +145,9 @@ class FormSolve {
 
  public:
   FormSolve(const FormOptions& options, MatrixView<const T> a, MatrixView<const T> b,
-            MatrixView<T> x, double tolerance)
+            MatrixView<T> x, double tolerance, std::uint64_t seed)
       : options_(options),
+        seed_(seed),
         a_(a),
         b_(b),
         x_(x),
@@ -235,7 +236,9 @@ class FormSolve {
       for (std::int64_t i = 0; i < n_; ++i) to[i] *= factor;
     }
     std::uint64_t place = 0;
-    const auto number = [&] { return symmetric_number(probe_bits(2, place++)); };
+    const auto number = [&] {
+      return symmetric_number(probe_bits(seed_, ProbeUse::quick, place++));
+    };
     for (auto v = sides_.begin() + x_.columns * n_; v != sides_.end(); ++v)
       if constexpr (parts == 1)
         *v = number();
@@ -384,6 +387,7 @@ class FormSolve {
   double root() const { return std::sqrt(static_cast<double>(numbers_)); }
 
   const FormOptions& options_;
+  std::uint64_t seed_;
   MatrixView<const T> a_;  // from take_matrix() on scaled
   MatrixView<const T> b_;
   MatrixView<T> x_;
@@ -452,15 +456,15 @@ template void make_whole(const FormOptions&, MatrixView<std::complex<double>>);
 
 template <class T>
 int solve_form(const FormOptions& options, MatrixView<const T> a, MatrixView<const T> b,
-               MatrixView<T> x, double tolerance) {
+               MatrixView<T> x, double tolerance, std::uint64_t seed) {
   LUPINE_EXPECTS(a.rows == a.columns && b.rows == a.rows && x.rows == a.rows);
   LUPINE_EXPECTS(b.columns == x.columns && !x.empty());
-  return FormSolve<T>(options, a, b, x, tolerance).run();
+  return FormSolve<T>(options, a, b, x, tolerance, seed).run();
 }
 template int solve_form(const FormOptions&, MatrixView<const double>, MatrixView<const double>,
-                        MatrixView<double>, double);
+                        MatrixView<double>, double, std::uint64_t);
 template int solve_form(const FormOptions&, MatrixView<const std::complex<double>>,
                         MatrixView<const std::complex<double>>, MatrixView<std::complex<double>>,
-                        double);
+                        double, std::uint64_t);
 
 }  // namespace lupine

@@ -24,6 +24,7 @@ void make_whole(const FormOptions& options, MatrixView<T> a);
 /// region of OpenMP.
 /// @param a whole, see make_whole()
 /// @param tolerance of the errors of residuals; 0: default_tolerance()
+/// @param seed of the random vectors: see process_seed()
 /// @return 0: solved; i from 1 to n: A is not positive definite, since its leading minor of order i
 /// is not positive, or not in FP64; -1: anything else, such as a singular or ill-conditioned A, or
 /// an x with an Inf or too small for FP64: solve() finds out what there is to say. X is anything
@@ -32,6 +33,6 @@ void make_whole(const FormOptions& options, MatrixView<T> a);
 /// @throws Fault unless has_lapack(), std::bad_alloc
 template <class T>
 int solve_form(const FormOptions& options, MatrixView<const T> a, MatrixView<const T> b,
-               MatrixView<T> x, double tolerance = 0);
+               MatrixView<T> x, double tolerance, std::uint64_t seed);
 
 }  // namespace lupine

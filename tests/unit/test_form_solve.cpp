@@ -15,6 +15,7 @@ namespace lupine::test::form_solve_tests {
 namespace {
 
 using Complex = std::complex<double>;
+constexpr std::uint64_t seed = 1;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
@@ -90,8 +91,8 @@ TEMPLATE_TEST_CASE("form_solve: every form", "[form]", double, Complex) {
         b[static_cast<std::size_t>(i + k * n)] += a(i, j) * x[static_cast<std::size_t>(j + k * n)];
     }
   const MatrixView<T> result{found.data(), n, count, n};
-  REQUIRE(solve_form<T>(options, a.view(), MatrixView<const T>{b.data(), n, count, n}, result) ==
-          0);
+  REQUIRE(solve_form<T>(options, a.view(), MatrixView<const T>{b.data(), n, count, n}, result, 0,
+                        seed) == 0);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double scale = (static_cast<std::int64_t>(i) % n) % 2 ? size : 1.0;
     CHECK(std::abs(found[i] - x[i]) * scale <= 1e-13);
@@ -104,7 +105,8 @@ TEST_CASE("form_solve: what is left to a Solver", "[form]") {
     std::vector<double> sides{b, b};
     std::vector<double> x(2);
     return solve_form<double>({.form = form}, {a.data(), 2, 2, 2},
-                              MatrixView<const double>{sides.data(), 2, 1, 2}, {x.data(), 2, 1, 2});
+                              MatrixView<const double>{sides.data(), 2, 1, 2}, {x.data(), 2, 1, 2},
+                              0, seed);
   };
   CHECK(told(MatrixForm::symmetric, {2, 1, 1, 2}, 1) == 0);
   CHECK(told(MatrixForm::symmetric, {1, 1, 1, 1}, 1) == -1);
