@@ -203,7 +203,9 @@ FormFactors<T>::FormFactors(const FormOptions&, MatrixView<const T>) {
   throw Fault("OpenBLAS was built without LAPACK");
 }
 template <class T>
-void FormFactors<T>::solve(MatrixView<T>) const {}
+void FormFactors<T>::solve(MatrixView<T>) const {
+  throw Fault("OpenBLAS was built without LAPACK");
+}
 
 #endif
 
