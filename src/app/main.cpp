@@ -30,6 +30,7 @@
 #include "comm/run_watch.hpp"
 #include "cpu/isa.hpp"
 #include "host/blas_library.hpp"
+#include "host/floating_point.hpp"
 #include "host/processor.hpp"
 #include "io/settings.hpp"
 
@@ -241,6 +242,7 @@ double launch_limit(const std::vector<std::string>& words) {
 }
 
 int run(int& argc, char**& argv) {
+  const FloatingPointScope floating_point;  // libraries that are loaded first may have changed it
   const double limit = launch_limit({argv, argv + argc});
   std::optional<ProcessWatch> watch;  // outlives what it watches
   watch.emplace(limit, "to start", "MPI_Init");

@@ -19,6 +19,7 @@
 #include "factor/reporter.hpp"
 #include "generate/generator.hpp"
 #include "grid/step.hpp"
+#include "host/floating_point.hpp"
 #include "host/thread_scope.hpp"
 #include "refine/refinement.hpp"
 #include "setup/memory.hpp"
@@ -289,6 +290,7 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
 std::vector<Measured> measure(MPI_Comm comm, const Series& series, const ProgressFunction& progress,
                               const InterruptFunction& interrupt) {
   LUPINE_EXPECTS(!series.configurations.empty());
+  const FloatingPointScope floating_point;
   return on_this_rank(comm, [&] {
     const Benchmark benchmark = series.configurations.front().benchmark;
     require_equal_calls(comm, {{"the call", benchmark == Benchmark::mxp ? "mxp()" : "hpl()"},

@@ -34,6 +34,33 @@ void note_pool() {
       pthread_atfork(nullptr, nullptr, [] { has_lost_pool() = true; });
 }
 
+// The control bits of a thread of a team before a scope set them. OpenMP ends threads that no team
+// needs, and they take it with them.
+FloatingPoint::Bits& bits_before() {
+  thread_local FloatingPoint::Bits bits = FloatingPoint::usual;
+  return bits;
+}
+
+// Sets the control bits of a team's threads, which they may have from a thread that had others when
+// it made them. The calling thread has the right ones. Returns whether one had not.
+bool set_team(int threads) {
+  std::atomic<bool> changed = false;
+#pragma omp parallel num_threads(threads)
+  if (const FloatingPoint::Bits bits = FloatingPoint::get(); bits != FloatingPoint::usual) {
+    bits_before() = bits;
+    FloatingPoint::set(FloatingPoint::usual);
+    changed.store(true, std::memory_order_relaxed);
+  }
+  return changed;
+}
+
+void put_back_team(int threads) {
+#pragma omp parallel num_threads(threads)
+  if (const FloatingPoint::Bits bits = std::exchange(bits_before(), FloatingPoint::usual);
+      bits != FloatingPoint::usual)
+    FloatingPoint::set(bits);
+}
+
 }  // namespace
 
 int largest_team() {
@@ -54,18 +81,21 @@ ThreadScope::ThreadScope(int wanted) : around_(present()) {
   const int openmp = omp_get_max_threads();
   const int blas = blas_threads();
   const bool adjusts = omp_get_dynamic() != 0;
-  if (openmp == threads && blas == threads && !adjusts) return;
-  openmp_ = openmp;
-  blas_ = blas;
-  adjusts_ = adjusts;
-  omp_set_num_threads(threads);
-  set_blas_threads(threads);
-  if (adjusts) omp_set_dynamic(0);
+  if (openmp != threads || blas != threads || adjusts) {
+    openmp_ = openmp;
+    blas_ = blas;
+    adjusts_ = adjusts;
+    omp_set_num_threads(threads);
+    set_blas_threads(threads);
+    if (adjusts) omp_set_dynamic(0);
+  }
+  if (threads > 1 && set_team(threads)) changed_team_ = threads;
 }
 
 // An OpenBLAS that is built on OpenMP sets OpenMP's number too, so OpenMP's is put back last.
 ThreadScope::~ThreadScope() {
   present() = around_;
+  if (changed_team_ > 0) put_back_team(changed_team_);
   if (openmp_ == 0) return;
   set_blas_threads(blas_);
   omp_set_num_threads(openmp_);

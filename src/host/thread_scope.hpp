@@ -3,6 +3,8 @@
 /// Sets the number of threads of loops and BLAS, for a time.
 #pragma once
 
+#include "host/floating_point.hpp"
+
 namespace lupine {
 
 /// From its constructor to its destructor, BLAS (host/blas_library.hpp) and the calling thread's
@@ -12,6 +14,9 @@ namespace lupine {
 ///
 /// Where OpenMP does not give so many, there are as many as it gives: see largest_team(). OpenBLAS
 /// waits for ever for threads of its team that do not come.
+///
+/// All threads of the calling thread's OpenMP loops round to nearest and keep subnormal numbers
+/// meanwhile (FloatingPointScope). Threads of a BLAS's own do as they do.
 ///
 /// An OpenBLAS with its own threads has one number for the whole process. So threads of a program
 /// that call Lupine at the same time should ask for the same number.
@@ -24,7 +29,9 @@ class ThreadScope {
   ThreadScope& operator=(const ThreadScope&) = delete;
 
  private:
-  int around_;            // the number of the enclosing scope; 0: there is none
+  FloatingPointScope floating_point_;  // of the calling thread
+  int changed_team_ = 0;               // the team of which a thread has been set; 0: none
+  int around_;                         // the number of the enclosing scope; 0: there is none
   int openmp_ = 0;        // OpenMP's number before this scope; 0: this scope changes nothing
   int blas_ = 0;          // that of BLAS before this scope
   bool adjusts_ = false;  // whether OpenMP was free to take fewer threads before this scope

@@ -12,6 +12,7 @@
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "element/two_sum.hpp"
+#include "host/blas_library.hpp"
 
 namespace lupine {
 
@@ -106,6 +107,37 @@ MultiVector units(const Distribution& part, Field field, std::int64_t j, std::in
     if (part.mine(row)) columns[k][static_cast<std::size_t>(part.local(row).value)] = 1;
   }
   return columns;
+}
+
+// Whether the threads of a BLAS, which may have other control bits than this one, round products
+// of matrices to nearest: sums 1 + eps/2 and 1 + 3/2 eps, with FP64's eps, in all of a matrix that
+// is large enough for all threads.
+bool rounds_to_nearest(Device& device) {
+  if (blas_threads() == 1) return true;
+  constexpr std::int64_t n = 512;
+  const auto matrix = [](const Buffer& memory, std::int64_t rows) {
+    return AnyMatrix(Precision::fp64, memory.data(), rows, memory.bytes() / 8 / rows, rows);
+  };
+  Vector a(2 * n, 1.0);
+  for (std::int64_t i = 0; i < n; ++i)
+    a[static_cast<std::size_t>(n + i)] = i % 2 == 0 ? eps / 2 : 3 * eps / 2;
+  const Vector b(2 * n, 1.0);
+  Vector c(n * n, 0.0);
+  const auto queue = device.make_queue(Priority::normal);
+  const auto on_device = [&](const Vector& v) {
+    Buffer buffer = device.allocate(std::ssize(v) * std::int64_t{sizeof(double)});
+    device.upload(*queue, v, buffer.as<double>());
+    return buffer;
+  };
+  const Buffer of_a = on_device(a);
+  const Buffer of_b = on_device(b);
+  const Buffer of_c = on_device(c);
+  device.subtract(*queue, matrix(of_a, n), matrix(of_b, 2), matrix(of_c, n));
+  device.download(*queue, of_c.as<double>(), c);
+  queue->synchronize();
+  for (std::size_t i = 0; i < c.size(); ++i)
+    if (c[i] != (i % 2 == 0 ? -1 : -1 - 2 * eps)) return false;
+  return true;
 }
 
 }  // namespace
@@ -295,6 +327,9 @@ const Contraction& Certificate::contraction(System& a, Transpose op) {
   std::optional<Contraction>& kept = contractions_[op == Transpose::yes ? 1 : 0];
   if (kept) return *kept;
   Contraction& found = kept.emplace();
+  const std::int64_t nearest = rounds_to_nearest(device_) ? 1 : 0;
+  found.to_nearest = a.grid().all().all_reduce(nearest, Reduction::min) != 0;
+  if (!found.to_nearest) return found;
   const double n = static_cast<double>(a.n());
   // |R| |A| d for the first weights, which are ones, and |R| e
   Vector d(static_cast<std::size_t>(a.x_part().local_size()), 1.0);

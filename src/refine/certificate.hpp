@@ -29,9 +29,10 @@ struct ScaledEntries {
 
 /// What a Certificate has shown of E = I - R A; with the transpose, of I - R^T A^T.
 struct Contraction {
-  double rounding = 0;    ///< at least the part of ||E|| that is a bound of roundings
-  double predicted = 0;   ///< about ||E||, before it was computed
-  double norm = unknown;  ///< at least ||E||; NaN: not computed, since it would not be below 1
+  bool to_nearest = true;  ///< whether products of matrices round to nearest; else nothing is shown
+  double rounding = 0;     ///< at least the part of ||E|| that is a bound of roundings
+  double predicted = 0;    ///< about ||E||, before it was computed
+  double norm = unknown;   ///< at least ||E||; NaN: not computed, since it would not be below 1
   Precision products = Precision::automatic;  ///< in which E was computed
   Vector weights{};                           ///< d
   Vector rows{};                              ///< at least |E| d

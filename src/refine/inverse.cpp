@@ -21,6 +21,8 @@ constexpr int most_corrections = 4;      // of a product
 constexpr double a_digit = 0.1;          // a correction below this part of the product is small
 constexpr double trusted = 0.5;          // up to here, products can be refined
 constexpr double insensitive = 1e-3;     // s below which the estimates hold
+constexpr std::int64_t quickly_refined =
+    256;  // the order up to which products cost next to nothing
 constexpr double independent = 0x1p-40;
 constexpr std::int64_t witnesses = 4;  // random vectors that show what the factors hide
 constexpr double seldom = 0x1p-5;      // the part along a unit vector that each of them exceeds
@@ -122,6 +124,21 @@ Vector smallest_combination(std::vector<Vector> w) {
 }
 
 }  // namespace
+
+// Subnormal numbers and below: where a product of two numbers, of up to 2^16 of them, may be lost.
+double underflow_of(Precision update, Precision storage) {
+  if (storage == Precision::fp16) return 0x1p-24;  // of an entry itself
+  switch (update) {
+    case Precision::fp64:
+      return 0x1p-1000;
+    case Precision::fp16:
+      return 0x1p-38;
+    case Precision::fp16x3:
+      return 0x1p-49;
+    default:
+      return 0x1p-110;
+  }
+}
 
 Inverse::Inverse(System& system, FactorSolver& solver, FactorError error, std::uint64_t seed)
     : system_(system),
@@ -249,30 +266,35 @@ std::vector<NormEstimate> Inverse::estimate(const std::vector<Weights>& weights)
 }
 
 // The estimates of little accuracy have found good vectors; accurate products evaluate them:
-// z <- z + M (v - B z), until the corrections are small. False if they do not become small.
-bool Inverse::refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found) {
+// z <- z + M (v - B z), until the corrections change no norm by more than this part of it. Returns
+// by how much the last ones do.
+double Inverse::refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found,
+                       double goal) {
   Operator& op = transposed_;
   std::vector<Vector> parts;
   for (std::size_t i = 0; i < found.size(); ++i)
     parts.push_back(local_part(op.from, times(weights[i].left, found[i].x)));
+  const auto norm = [&](const MultiVector& of, std::size_t i) {
+    Vector all = op.results.gather(op.to, of[static_cast<std::int64_t>(i)]);
+    return sum_of_magnitudes(times(weights[i].right, std::move(all)));
+  };
   const MultiVector v = together(op.from.local_size(), parts);
   MultiVector z = op.solve(v);
-  bool small = false;
-  for (int round = 0; round < most_corrections && !small; ++round) {
+  double last = infinity;
+  for (int round = 0; round < most_corrections && last > goal; ++round) {
     MultiVector residual = op.multiply(z);
     subtract(v, residual);
     const MultiVector c = op.solve(residual);
-    small = true;
     for (std::size_t i = 0; i < z.all().size(); ++i) z.all()[i] += c.all()[i];
-    const Vector corrections = op.results.largest(c);
-    const Vector sizes = op.results.largest(z);
-    for (std::size_t k = 0; k < sizes.size(); ++k) small &= corrections[k] <= a_digit * sizes[k];
+    last = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      found[i].norm = norm(z, i);
+      const double change = norm(c, i);
+      if (!(change <= last * found[i].norm)) last = change / found[i].norm;
+    }
+    if (std::isnan(last)) last = infinity;
   }
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const Vector whole = op.results.gather(op.to, z[static_cast<std::int64_t>(i)]);
-    found[i].norm = sum_of_magnitudes(times(weights[i].right, whole));
-  }
-  return small;
+  return last;
 }
 
 // The relative error of products; infinity where they are not accurate.
@@ -303,7 +325,11 @@ std::optional<std::vector<double>> Inverse::norms(std::vector<Weights> weights) 
   if (first) weights.push_back({ones, ones});
   std::vector<NormEstimate> found = estimate(weights);
   if (first) error_ = judged();
-  const bool accurate = error_ <= a_digit || (error_ <= trusted && refine(weights, found));
+  double left = error_;
+  const double goal = system_.n() <= quickly_refined ? insensitive : a_digit;
+  if (left > goal && left <= trusted) left = std::min(left, refine(weights, found, goal));
+  const bool accurate = left <= a_digit;
+  if (accurate) error_of_norms_ = std::max(error_of_norms_, left);
   if (first)
     condition_ = accurate ? ConditionEstimate{system_.scaled_norm() * found.back().norm, false}
                           : ConditionEstimate{system_.scaled_norm() * norm_at_least(), true};
@@ -314,8 +340,17 @@ std::optional<std::vector<double>> Inverse::norms(std::vector<Weights> weights) 
   if (first) found.pop_back();
   std::vector<double> norms;
   norms.reserve(found.size());
-  for (const NormEstimate& estimate : found) norms.push_back(estimate.norm);
+  for (const NormEstimate& estimate : found) norms.push_back(estimate.norm * margin());
   return norms;
+}
+
+// L U = A + D with |D| <= d, an entry that holds nothing of it at worst: with M = (L U)^-1,
+//     |A^-1| f <= |M| (f + |D| |A^-1| f) <= |M| f + |M| d n ||A^-1|| ||f||.
+double Inverse::lost_by_underflow() {
+  if (condition().at_least) return infinity;
+  const double inverse = margin() * condition().value / system_.scaled_norm();
+  const double off = factors_.underflow * std::max(1.0, factors_.growth);
+  return off * static_cast<double>(system_.n()) * inverse * inverse;
 }
 
 const ConditionEstimate& Inverse::condition() {

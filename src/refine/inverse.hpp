@@ -30,7 +30,12 @@ struct FactorError {
   double roundoff = 0;
   /// The growth of the entries in the LU, max |u_ij| / max |a_ij|; NaN where it was not measured.
   double growth = unknown;
+  /// What an entry of L U may be off by underflow, beside an A of entries up to 1 that do not grow.
+  double underflow = 0;
 };
+
+/// FactorError::underflow where the updates read this precision (docs/numerics.md, 4.6).
+double underflow_of(Precision update, Precision storage);
 
 /// The growth by the largest magnitudes of L\U and of A, infinity where the first is not finite;
 /// NaN where the largest one may be a 1 of L and tells nothing of U.
@@ -66,7 +71,8 @@ class Inverse {
 
   /// Estimates of || diag(left) A^-1 diag(right) ||_inf, one for each pair of weights, made
   /// together, and with that of condition() where it is not known (see estimate_one_norms).
-  /// Infinity where a product overflows; nothing where products are not accurate.
+  /// Infinity where a product overflows; nothing where products are not accurate. Each is raised
+  /// by margin().
   std::optional<std::vector<double>> norms(std::vector<Weights> weights);
   /// ||A||_inf ||A^-1||_inf, made in the first call. Where products are not accurate it is a lower
   /// bound: ||A^-1|| >= ||y|| / ||A y|| for any y, with the rounding errors of A y added to it. y
@@ -76,6 +82,12 @@ class Inverse {
   /// random vectors with the transposed inverse: there the factors have lost what A is, and make
   /// roundings grow.
   const ConditionEstimate& condition();
+  /// By how much a norm that was estimated may be larger for the error of the products with the
+  /// factors: 1 / (1 - e), where e may be that of refined ones.
+  double margin() const { return 1 / (1 - error_of_norms_); }
+  /// What the factors' underflow may change in ||diag(left) |A^-1| f||_inf, for max left_i = 1 and
+  /// ||f|| = 1.
+  double lost_by_underflow();
 
  private:
   /// Products with B^-1, where B is A or A^T. `solve` and `multiply` take the rank's entries.
@@ -102,7 +114,7 @@ class Inverse {
   static MultiVector local(const Operator& op, const std::vector<Vector>& vectors);
   std::vector<Vector> apply(Operator& op, const std::vector<Vector>& vectors);
   std::vector<NormEstimate> estimate(const std::vector<Weights>& weights);
-  bool refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found);
+  double refine(const std::vector<Weights>& weights, std::vector<NormEstimate>& found, double goal);
   double judged();
   Check check(const Operator& op) const;
   bool settles(const Operator& op) const;
@@ -114,6 +126,7 @@ class Inverse {
   Operator plain_;
   Operator transposed_;
   double error_ = 0;  // relative error of products that are not corrected; infinite: not accurate
+  double error_of_norms_ = 1e-9;  // of those that were estimated: at first of FP64's roundings
   std::optional<ConditionEstimate> condition_;
 };
 

@@ -374,9 +374,9 @@ class Refinement {
   }
 
   // Whether the present x is better than the best one. Of two that are good enough, the one whose
-  // corrections are smaller.
+  // corrections are smaller; where a row cancels and none is, one with a small forward error.
   bool is_better(const Column& c) const {
-    if (!forward_ || !c.outcome.converged) return c.error < c.outcome.error;
+    if (!forward_ || !c.outcome.converged) return c.error < c.outcome.error || c.norm.done();
     return c.error < tolerance_ && (c.norm.smaller || c.norm.done());
   }
 

@@ -117,7 +117,7 @@ class Answering {
       const auto i = static_cast<std::size_t>(k);
       const double error = ResidualSketch::certainty * estimates.errors[i];
       Answer& answer = of(k);
-      if (!(error <= tolerance_) || !std::isfinite(of(k).x_norm)) {
+      if (!(error <= tolerance_) || !std::isfinite(answer.x_norm) || answer.underflows) {
         rest.push_back(k);
         continue;
       }
@@ -214,9 +214,25 @@ class Answering {
     const Vector y(answers_.x[k].begin(), answers_.x[k].end());
     const int shift = shifts_[static_cast<std::size_t>(k)];
     const std::span<double> x = answers_.x[k];
-    for (std::size_t i = 0; i < y.size(); ++i) x[i] = times_power(y[i], scales_.columns[i] + shift);
+    double least = std::numeric_limits<double>::infinity();  // of x_i whose y_i is not zero
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      x[i] = times_power(y[i], scales_.columns[i] + shift);
+      if (y[i] != 0) least = std::min(least, std::fabs(x[i]));
+    }
     Answer& answer = of(k);
     answers_.x_made[static_cast<std::size_t>(k)] = checksum_of(x);
+    answer.underflows = least < std::numeric_limits<double>::min() && y != scaled_back(k);
+    set_norms(answer, y, x, shift);
+  }
+  // The y whose x = C y 2^shift has been rounded to what it is: exact where x is finite.
+  Vector scaled_back(std::int64_t k) const {
+    const std::span<const double> x = answers_.x[k];
+    Vector y(x.size());
+    for (std::size_t i = 0; i < y.size(); ++i)
+      y[i] = times_power(x[i], -(scales_.columns[i] + shifts_[static_cast<std::size_t>(k)]));
+    return y;
+  }
+  void set_norms(Answer& answer, const Vector& y, std::span<const double> x, int shift) const {
     answer.y_norm = largest(y);
     answer.x_norm = largest(x);
     // ||C y|| is that of x, unless x is so small that it has lost digits.
@@ -226,6 +242,28 @@ class Answering {
     } else if ((answer.top = largest_exponent(y, scales_.columns))) {
       answer.size = largest(scaled(y, scales_.columns, -*answer.top));
     }
+  }
+
+  // Where x has lost digits by underflow: what is measured becomes that of the y which x is. x +
+  // low stays what it was.
+  void measure_as_returned(std::int64_t k, RefineOutcome& outcome) {
+    const Vector whole = scaled_back(k);
+    set_norms(of(k), whole, answers_.x[k], shifts_[static_cast<std::size_t>(k)]);
+    const Vector y = local_part(system_.x_part(), whole);
+    for (std::size_t i = 0; i < outcome.low.size(); ++i) outcome.low[i] += outcome.x[i] - y[i];
+    outcome.x = y;
+    std::ranges::copy(y, answers_.y[k].begin());
+    y_read_[static_cast<std::size_t>(k)] = checksum_of(answers_.y[k]);
+    const System::Errors found = system_.errors(MultiVector(y), right_.part(k, 1), true);
+    outcome.residual = found.residual.vector(0);
+    outcome.error = system_.componentwise_errors(found.residual, found.bound)[0];
+    // That of x + low stays.
+    if (outcome.low.empty()) outcome.bound.assign(found.bound[0].size(), 0.0);
+    for (std::size_t i = 0; i < outcome.bound.size(); ++i)
+      outcome.bound[i] = std::max(outcome.bound[i], found.bound[0][i]);
+    // No number that does not become zero loses more than a third of itself.
+    outcome.norm_error *= 1.5;
+    outcome.entry_error *= 1.5;
   }
 
   // What underflow may have changed in an entry of the residual.
@@ -242,34 +280,34 @@ class Answering {
     answer.forecast = outcome.forecast;
     answer.forward = outcome.forward;
     set_x(k);
+    // With an x beyond FP64's range errors would be 0, whatever the residual.
+    const bool finite = std::isfinite(answer.x_norm) && std::isfinite(outcome.error);
     SolveColumn& column = answer.column;
+    column.converged =
+        finite && (outcome.error <= tolerance_ ||
+                   (as_lapack() && factored_.normwise_error(answers_.y[k], right_[k],
+                                                            outcome.residual) <= tolerance_));
+    if (finite && answer.underflows) measure_as_returned(k, outcome);
     column.method = outcome.method;
     column.iterations = outcome.iterations;
-    column.componentwise_error = outcome.error;
+    column.componentwise_error = finite ? outcome.error : std::numeric_limits<double>::infinity();
     column.forward_bound = unknown;
     const VectorSpace b_space = system_.b_space();
     const Vector residual = b_space.gather(system_.b_part(), outcome.residual);
     const long double most = largest_scaled(residual, scales_.rows, shift);
-    const long double size = matrix_.norm(system_, op_) * of(k).x_norm + largest(b_[k]);
+    const long double size = matrix_.norm(system_, op_) * answer.x_norm + largest(b_[k]);
     const double ratio = most == 0 ? 0 : static_cast<double>(most / size);
-    // With an x beyond FP64's range the ratio would be 0, whatever the residual.
-    const bool finite = std::isfinite(of(k).x_norm) && std::isfinite(outcome.error);
     column.backward_error = finite ? ratio : std::numeric_limits<double>::infinity();
     column.hpl_residual = column.backward_error / (eps * static_cast<double>(system_.n()));
-    if (!finite) column.componentwise_error = std::numeric_limits<double>::infinity();
-    column.converged =
-        column.componentwise_error <= tolerance_ ||
-        (as_lapack() && finite &&
-         factored_.normwise_error(answers_.y[k], right_[k], outcome.residual) <= tolerance_);
     const bool sharp = outcome.forward && finite && std::isfinite(outcome.norm_error);
     if (options_.sharp && !sharp) column.converged = false;
     if (options_.certificate) {
       std::ranges::copy(outcome.low, lows_[k].begin());
-      column.accurate = sharp;
+      column.accurate = sharp && !answer.underflows;
       return;
     }
     if (sharp) sharpen(k, outcome);
-    column.accurate = sharp && options_.condition == ConditionCheck::off;
+    column.accurate = sharp && options_.condition == ConditionCheck::off && !answer.underflows;
     set_weight(answer, outcome.residual, std::move(outcome.bound));
   }
 
@@ -303,8 +341,7 @@ class Answering {
     for (std::size_t i = 0; i < y.size(); ++i) {
       sharp.of_entries[i] = 1 / std::fabs(y[i]);
       sharp.entry_rounding =
-          std::max(sharp.entry_rounding, std::fabs(low[i]) * sharp.of_entries[i] +
-                                             smallest / std::fabs(answers_.x[k][i]));
+          std::max(sharp.entry_rounding, std::fabs(low[i]) * sharp.of_entries[i]);
     }
     if (!std::isfinite(largest(sharp.of_entries))) sharp.of_entries = {};
   }
@@ -325,7 +362,7 @@ class Answering {
         return x_space_.gather(system_.x_part(), v);
       };
       for (std::size_t i = 0; i < open.size(); ++i)
-        set_proven(of(open[i]), answers_.x[open[i]], whole(answers_.y[open[i]]),
+        set_proven(of(open[i]), whole(answers_.y[open[i]]),
                    whole(errors[static_cast<std::int64_t>(i)]), scales_.columns);
     }
     for (const std::int64_t k : open) {

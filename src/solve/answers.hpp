@@ -34,7 +34,7 @@ struct SharpAnswer : ResidualBound {
   double norm_error = 0;      ///< RefineOutcome::norm_error
   double entry_error = 0;     ///< RefineOutcome::entry_error
   double rounding = 0;        ///< ||low|| / ||x||
-  double entry_rounding = 0;  ///< the largest |low_i| / |x_i|, with what x_i lose by underflow
+  double entry_rounding = 0;  ///< the largest |low_i| / |x_i|
   Vector of_entries{};        ///< 1 / |y_i|, whole; empty where one is too large, or not wanted
 };
 
@@ -49,6 +49,7 @@ struct Answer : ResidualBound {
   double size = 0;           ///< ||C y|| 2^-top
   double y_norm = 0;         ///< ||y||
   double x_norm = 0;         ///< ||x||
+  bool underflows = false;   ///< whether an entry of x has lost digits, or is 0, by underflow
   /// Where RefineOutcome::norm_error is small.
   std::optional<SharpAnswer> sharp{};
 
@@ -97,8 +98,10 @@ struct AnswerTimes {
 
 /// Solves for each b and measures the errors of x. Below, A, R and C are the matrix of `factored`,
 /// which may be a transpose, and the scales of its rows and columns. x = C y 2^shift, where y
-/// solves (R A C) y = R b 2^-shift, with a shift for each b. An x is accepted (column.converged) if
-/// its componentwise backward error is at most the tolerance; with FP64 factors and the default
+/// solves (R A C) y = R b 2^-shift, with a shift for each b. Where entries of x underflow, x is
+/// accepted by the y that was found, and y becomes the one that x is exactly: of that are all
+/// errors and bounds, and x is never `accurate`. An x is accepted (column.converged) if its
+/// componentwise backward error is at most the tolerance; with FP64 factors and the default
 /// tolerance it suffices that the normwise backward error of the scaled system is. With FP64
 /// factors whose entries have not grown, the default tolerance and many right-hand sides, the
 /// normwise errors are estimated by a ResidualSketch, and only those x are refined that this does

@@ -9,6 +9,7 @@
 
 #include "comm/agreement.hpp"
 #include "comm/interruption.hpp"
+#include "host/floating_point.hpp"
 #include "solve/small_solver.hpp"
 #include "source/source.hpp"
 
@@ -58,6 +59,7 @@ struct SolverCalls {
   template <class Work>
   std::invoke_result_t<Work> first(MPI_Comm comm, const Call& mine, const Caller& caller,
                                    const Work& work) {
+    const FloatingPointScope floating_point;
     return on_this_rank(comm, [&] {
       require_equal(comm, mine, caller.around);
       meter = caller.around.hooks().meter;
@@ -67,6 +69,7 @@ struct SolverCalls {
   }
   template <class Work>
   std::invoke_result_t<Work> next(const Call& mine, const Work& work) {
+    const FloatingPointScope floating_point;
     return on_this_rank(solver->all().handle(), [&] {
       require_equal(solver->all(), mine);
       return interruption->during(work, [] {});

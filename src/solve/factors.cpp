@@ -47,9 +47,10 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
     if (!a.is_held()) system->watch();
   });
   if (rotations > 0) solver = std::make_unique<RotatedSolver>(std::move(solver), *u, *v);
+  const FactorError error{unit_roundoff(plan.precision), growth_,
+                          underflow_of(plan.precision, plan.storage())};
   factored_ =
-      std::make_unique<FactoredSystem>(device, std::move(*system), std::move(solver),
-                                       FactorError{unit_roundoff(plan.precision), growth_}, seed);
+      std::make_unique<FactoredSystem>(device, std::move(*system), std::move(solver), error, seed);
 }
 
 Certificate& Factors::certificate() {

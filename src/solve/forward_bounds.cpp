@@ -14,6 +14,7 @@ namespace lupine {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double roundings = 1 + 16 * eps;    // of a bound, which may be that of a known rounding
 constexpr int most_spread = 500;              // of the exponents of ||C y|| that one bound is for
 constexpr std::size_t weighed_together = 64;  // answers whose f are computed at once
 
@@ -28,6 +29,7 @@ class ForwardBounds {
       : factored_(factored),
         scales_(scales),
         weigh_(weigh),
+        largest_c_(*std::ranges::max_element(scales.columns)),
         ones_(static_cast<std::size_t>(factored.system().n()), 1.0) {}
 
   void set(Answers& answers, bool componentwise) {
@@ -40,7 +42,8 @@ class ForwardBounds {
       for (Answer& answer : answers.all) answer.sharp.reset();
       bound(answers, componentwise);
     }
-    for (Answer& answer : answers.all) answer.column.accurate = answer.is_sharp();
+    for (Answer& answer : answers.all)
+      answer.column.accurate = answer.is_sharp() && !answer.underflows;
   }
 
  private:
@@ -72,24 +75,34 @@ class ForwardBounds {
            condition.value * 10 * static_cast<double>(factored_.system().n()) * eps < 1;
   }
 
+  // What the underflow of the factors, which products with them do not see, may add to a norm that
+  // was estimated with weights up to 1.
+  double unseen(const Answer& answer) const {
+    return factored_.inverse().lost_by_underflow() * answer.residual_bound().largest_f;
+  }
+  // The same of a norm with the weights C 2^-top.
+  double unseen_in_norm(const Answer& answer) const {
+    return std::ldexp(unseen(answer), largest_c_ - *answer.top);
+  }
+
   static void finish(Answer& answer, double norm) {
     const double estimated = norm / answer.size;
-    const double rest = answer.sharp
-                            ? std::max(estimated, answer.sharp->norm_error) + answer.sharp->rounding
-                            : estimated;
-    answer.column.forward_bound = rest + smallest / answer.x_norm;
+    answer.column.forward_bound =
+        answer.sharp
+            ? roundings * (std::max(estimated, answer.sharp->norm_error) + answer.sharp->rounding)
+            : estimated;
   }
 
   // By ||(R A C)^-1||. A lower bound of it bounds no error.
   void by_condition(Some open) {
     if (open.empty()) return;
     const ConditionEstimate& condition = factored_.inverse().condition();
-    const double inverse =
-        condition.at_least ? infinity : condition.value / factored_.system().scaled_norm();
-    const int largest_c = *std::ranges::max_element(scales_.columns);
+    const double inverse = condition.at_least ? infinity
+                                              : factored_.inverse().margin() * condition.value /
+                                                    factored_.system().scaled_norm();
     for (Answer* answer : open)
       finish(*answer,
-             std::ldexp(inverse * answer->residual_bound().largest_f, largest_c - *answer->top));
+             std::ldexp(inverse * answer->residual_bound().largest_f, largest_c_ - *answer->top));
   }
 
   // By components, the worst ones alone and first: one that keeps no digit is a doubt about all,
@@ -134,7 +147,8 @@ class ForwardBounds {
     const auto norms =
         factored_.inverse().norms({{scaled(ones_, scales_.columns, -top), whole(most)}});
     if (!norms || !(norms->front() < no_digit)) return false;
-    for (Answer* answer : some) finish(*answer, norms->front() * answer->size);
+    for (Answer* answer : some)
+      finish(*answer, norms->front() * answer->size + unseen_in_norm(*answer));
     return std::ranges::all_of(some, has_digit);
   }
 
@@ -153,13 +167,17 @@ class ForwardBounds {
       }
     const std::vector<double> none(weights.size(), infinity);
     const std::vector<double> norms = factored_.inverse().norms(std::move(weights)).value_or(none);
-    for (std::size_t i = 0; i < open.size(); ++i) finish(*open[i], norms[i]);
+    for (std::size_t i = 0; i < open.size(); ++i)
+      finish(*open[i], norms[i] + unseen_in_norm(*open[i]));
     for (std::size_t i = 0; i < of_entries.size(); ++i) {
       const SharpAnswer& sharp = *of_entries[i]->sharp;
       // Entries whose corrections tell no rate have the estimated bound alone.
       const double by_rates = std::isfinite(sharp.entry_error) ? sharp.entry_error : 0;
       of_entries[i]->column.componentwise_bound =
-          std::max(norms[open.size() + i], by_rates) + sharp.entry_rounding;
+          roundings *
+          (std::max(norms[open.size() + i] + unseen(*of_entries[i]) * largest(sharp.of_entries),
+                    by_rates) +
+           sharp.entry_rounding);
     }
   }
 
@@ -170,6 +188,7 @@ class ForwardBounds {
   FactoredSystem& factored_;
   const Equilibration& scales_;
   const Weigh& weigh_;
+  int largest_c_;  // of the exponents of C
   Vector ones_;
 };
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "core/numbers.hpp"
 
@@ -48,6 +49,7 @@ SolveProof announced_proof(std::int64_t n, Field field, Precision factors, bool 
 
 std::string why_no_proof(const Contraction& found) {
   if (found.is_shown()) return "";
+  if (!found.to_nearest) return "threads of the BLAS do not round to nearest";
   const std::string why =
       !(found.rounding < 1)    ? fmt::format("the roundings of R A may be {:.2g}", found.rounding)
       : std::isnan(found.norm) ? fmt::format("it is about {:.2g}", found.predicted)
@@ -55,24 +57,15 @@ std::string why_no_proof(const Contraction& found) {
   return "||I - R A|| could not be shown to be below 1: " + why;
 }
 
-void set_proven(Answer& answer, std::span<const double> x, std::span<const double> y,
-                std::span<const double> errors, const std::vector<int>& columns) {
+void set_proven(Answer& answer, std::span<const double> y, std::span<const double> errors,
+                const std::vector<int>& columns) {
   constexpr double normal = std::numeric_limits<double>::min();
   constexpr double roundings = 1 + 8 * eps;  // of the quotients and sums below
-  const auto part = [](double error, double of) { return error == 0 ? 0 : error / std::fabs(of); };
-  Vector ratios(x.size());  // an infinite one, where an x_i is zero, is not lost by largest()
-  double most_lost = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    // A power of two times y_i is exact where it is a normal number.
-    const bool exact = std::fabs(x[i]) >= normal || y[i] == 0;
-    const double lost = exact ? 0 : x[i] == 0 ? normal : smallest;
-    most_lost = std::max(most_lost, lost);
-    ratios[i] = part(errors[i], y[i]) + part(lost, x[i]);
-  }
+  Vector ratios(y.size());  // an infinite one, where a y_i is zero, is not lost by largest()
+  for (std::size_t i = 0; i < y.size(); ++i)
+    ratios[i] = errors[i] == 0 ? 0 : errors[i] / std::fabs(y[i]);
   double norm = largest(errors) == 0 ? 0 : std::numeric_limits<double>::infinity();
-  if (answer.top)
-    norm = (largest(scaled(errors, columns, -*answer.top)) + normal) / answer.size +
-           most_lost / answer.x_norm;
+  if (answer.top) norm = (largest(scaled(errors, columns, -*answer.top)) + normal) / answer.size;
   SolveColumn& column = answer.column;
   column.certified = std::isfinite(norm * roundings);
   if (!column.certified) return;

@@ -6,7 +6,6 @@
 
 #include <lupine/solve.hpp>
 
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -30,18 +29,16 @@ SolveProof announced_proof(std::int64_t n, Field field, Precision factors, bool 
 std::string why_no_proof(const Contraction& found);
 
 /// Gives an answer its proven bounds, unless one of its numbers is too near an end of FP64's range.
-/// @param x,y the solution and that of the scaled system, whole: x = C y 2^shift
+/// @param y that of the scaled system, whole, of which x = C y 2^shift exactly
 /// @param errors at least |y - y*| @param columns the exponents of C
-void set_proven(Answer& answer, std::span<const double> x, std::span<const double> y,
-                std::span<const double> errors, const std::vector<int>& columns);
+void set_proven(Answer& answer, std::span<const double> y, std::span<const double> errors,
+                const std::vector<int>& columns);
 
 /// What Accuracy::certified has come to. Where an x is not proven, it loses what bounds it has, and
 /// that becomes Solution::doubt, in front of what that says.
 /// @param certificate of the last step; null: no x of it was to be proven
 void tell_proof(Certificate* certificate, System& system, Transpose op, Solution& solution);
 
-/// The smallest FP64 number: what an x, or a number on the way to it, may lose by underflow.
-inline constexpr double smallest = std::numeric_limits<double>::denorm_min();
 /// v 2^e; exact unless the result is outside of FP64's normal numbers.
 double times_power(double v, int e);
 /// v_i 2^(exponents_i + shift) for all i.

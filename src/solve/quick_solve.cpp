@@ -21,6 +21,7 @@
 #include "device/cpu/dense.hpp"
 #include "device/cpu/expansion.hpp"
 #include "device/device.hpp"
+#include "host/floating_point.hpp"
 #include "host/lapack.hpp"
 #include "host/lapack_lu.hpp"
 #include "host/process_seed.hpp"
@@ -440,6 +441,7 @@ template <class T>
 bool quick_solve(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt,
                  std::optional<std::uint64_t> seed) {
   LUPINE_EXPECTS(system.n >= 1 && system.count >= 1);
+  const FloatingPointScope floating_point;
   try {
     return fits(system) &&
            solve_plain(system, x, threads, seed ? *seed : process_seed(), interrupt);

@@ -207,9 +207,9 @@ bool SmallSolver::load_and_factor() {
   step_.factor_seconds = run_.now() - scaled;
   step_.growth = growth;
   if (!std::isfinite(most)) return false;
+  const FactorError error{eps, growth, underflow_of(Precision::fp64, Precision::fp64)};
   factored_ = std::make_unique<FactoredSystem>(*device_, scaled_->system(), std::move(factors),
-                                               FactorError{eps, growth},
-                                               seed_for(grid_.all(), seed_, sums.back()));
+                                               error, seed_for(grid_.all(), seed_, sums.back()));
   if (progress_) run_.call([this] { progress_({n(), n(), step_.factor_seconds}); });
   stop_if_ended();
   return true;

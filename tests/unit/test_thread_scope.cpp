@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cfenv>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -69,6 +70,64 @@ TEST_CASE("a scope asks for no threads that OpenMP does not give") {
     CHECK(thread_counts() == ThreadCounts{1, 1});
   }
   omp_set_max_active_levels(levels);
+}
+
+namespace {
+// What each thread of a team has; the calling thread's is the first.
+std::vector<FloatingPoint::Bits> bits_of_team(int threads) {
+  std::vector<FloatingPoint::Bits> bits(static_cast<std::size_t>(threads));
+#pragma omp parallel num_threads(threads)
+  bits[static_cast<std::size_t>(omp_get_thread_num())] = FloatingPoint::get();
+  return bits;
+}
+
+FloatingPoint::Bits upward() {
+  const FloatingPointScope scope;
+  std::fesetround(FE_UPWARD);
+  return FloatingPoint::get();
+}
+}  // namespace
+
+TEST_CASE("a scope's threads round to nearest, and then as they did before") {
+  const std::vector<FloatingPoint::Bits> usual(3, FloatingPoint::usual);
+  std::vector<FloatingPoint::Bits> others{upward()};
+#if defined(__x86_64__)
+  others.push_back(FloatingPoint::usual | 0x8040);             // subnormal numbers are zeros
+  others.push_back(FloatingPoint::usual & ~std::uint32_t{8});  // overflow ends the program
+#endif
+  for (const FloatingPoint::Bits other : others) {
+    REQUIRE(other != FloatingPoint::usual);
+    // A team that others have made, and one that does not yet exist.
+    for (const bool is_made : {true, false}) {
+      std::thread([&] {
+        FloatingPoint::set(other);
+        if (is_made) CHECK(bits_of_team(3) == std::vector(3, other));
+        try {
+          const ThreadScope scope(3);
+          CHECK(bits_of_team(3) == usual);
+          {
+            const ThreadScope one(1);
+            const ThreadScope two(2);
+            CHECK(bits_of_team(2) == std::vector(2, FloatingPoint::usual));
+          }
+          throw std::runtime_error("");
+        } catch (const std::runtime_error&) {
+          CHECK(FloatingPoint::get() == other);
+        }
+        FloatingPoint::set(FloatingPoint::usual);
+      }).join();
+    }
+    FloatingPoint::set(other);
+    bits_of_team(2);  // ends threads, so that the next team has new ones, which are as this one
+    const std::vector<FloatingPoint::Bits> before = bits_of_team(3);
+    { const ThreadScope scope(3); }
+    const std::vector<FloatingPoint::Bits> after = bits_of_team(3);
+    FloatingPoint::set(FloatingPoint::usual);
+    CHECK(before.back() == other);
+    CHECK(after == before);
+    bits_of_team(2);
+  }
+  CHECK(bits_of_team(3) == usual);
 }
 
 TEST_CASE("a child of fork() has one thread, if its parent had more in a pool") {
