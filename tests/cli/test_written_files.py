@@ -117,7 +117,7 @@ class NamedPipe(Case):
     def lines(self, pipe):
         """Commands that write to the pipe, and what its reader finds."""
         return [((*SMALL, "--json", pipe), '"schema": "lupine/1"'), ((*SMALL, "--trace", pipe), '"ph"'),
-                (("solve", self.matrix, "-o", pipe), "0.5"),
+                (("solve", self.matrix, "-o", pipe), "array real general"),
                 (("solve", self.matrix, "--report", pipe), "Lupine")]
 
     def test_without_a_reader(self):
