@@ -75,7 +75,8 @@ def _is_masked(array: Any) -> bool:
     """Whether it is a masked array, or a list that holds one: NumPy would drop the mask."""
     if isinstance(array, (list, tuple)):
         return any(_is_masked(v) for v in array if not isinstance(v, (int, float, complex)))
-    return bool(np.ma.isMaskedArray(array))
+    masked = sys.modules.get("numpy.ma")  # which NumPy loads when it is first asked for
+    return masked is not None and bool(masked.isMaskedArray(array))
 
 
 def require_no_mask(array: Any, name: str) -> None:

@@ -31,10 +31,11 @@ def _renew_lock() -> None:
     lock = threading.RLock()
 
 
-# A fork waits while a module is loaded, which another thread would leave half done in the child.
-_loading = threading.RLock()
+# A fork waits while a module is loaded: the child would wait for the thread that has begun it. NumPy's
+# own modules that it loads when they are first asked for (numpy.ma) are not used for that reason.
+loading = threading.RLock()
 os.register_at_fork(
-    before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
+    before=loading.acquire, after_in_parent=loading.release, after_in_child=loading.release
 )
 os.register_at_fork(after_in_child=_renew_lock)
 
@@ -45,7 +46,7 @@ def _once(load: Callable[[], ModuleType]) -> Callable[[], ModuleType]:
 
     @functools.wraps(load)
     def loaded() -> ModuleType:
-        with _loading:
+        with loading:
             return cached()
 
     return functools.cache(loaded)

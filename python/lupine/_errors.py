@@ -60,9 +60,11 @@ class Interrupted(RuntimeError):
 
 
 def _accuracy_warning() -> type[Warning]:
+    from . import _core
+
     base: type[Warning] = RuntimeWarning
     # A SciPy that is not there or cannot be imported must not keep anybody from a solution.
-    with contextlib.suppress(Exception):
+    with contextlib.suppress(Exception), _core.loading:
         from scipy.linalg import LinAlgWarning
 
         base = LinAlgWarning

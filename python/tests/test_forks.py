@@ -17,13 +17,15 @@ import lupine
 DOORS = """
     import os, resource, signal, sys, threading, time
     import numpy as np, lupine
+    import numpy.random  # which NumPy would import at its first use, beside a fork
 
     def system(n, kind=float):
         a = np.random.default_rng(n).standard_normal((n, n)).astype(kind)
         return a + n * np.eye(n), np.ones(n)
 
     def right(a, x, b):
-        assert np.abs(a @ x - b).max() < 1e-9, np.abs(a @ x - b).max()
+        error = np.abs((a * x).sum(axis=1) - b).max()  # by no BLAS, which is NumPy's
+        assert error < 1e-9, error
 
     def solve(n, kind=float, **options):
         a, b = system(n, kind)
@@ -38,7 +40,7 @@ DOORS = """
     def stack():
         a = np.random.default_rng(1).standard_normal((40, 60, 60)) + 60 * np.eye(60)
         x = lupine.solve(a, np.ones(60))
-        assert np.abs(a @ x[..., None] - 1).max() < 1e-9
+        assert np.abs((a * x[:, None, :]).sum(axis=2) - 1).max() < 1e-9
 
     def form(name):
         a = system(300)[0]
