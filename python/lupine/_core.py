@@ -31,8 +31,8 @@ def _renew_lock() -> None:
     lock = threading.RLock()
 
 
-# A fork waits while a module is loaded: the child would wait for the thread that has begun it. So no
-# module that NumPy loads when it is first asked for, such as numpy.ma, may be asked for by a call.
+# A fork waits while a module is loaded: the child would wait for the thread that has begun it. So a
+# call asks for no module that NumPy loads when it is first asked for, such as numpy.ma.
 loading = threading.RLock()
 os.register_at_fork(
     before=loading.acquire, after_in_parent=loading.release, after_in_child=loading.release

@@ -60,17 +60,22 @@ static void* solve_on(void* stop) {
   return NULL;
 }
 
+static void* solve_with_result(void* stop) {
+  while (!__atomic_load_n((int*)stop, __ATOMIC_RELAXED)) solves(500, 1);
+  return NULL;
+}
+
 /* The children that fail or hang, of some that are forked while another thread solves. */
-static int forks(void) {
+static int forks(int with_result) {
   int stop = 0, failed = 0;
   pthread_t solver;
-  pthread_create(&solver, NULL, solve_on, &stop);
+  pthread_create(&solver, NULL, with_result ? solve_with_result : solve_on, &stop);
   for (int k = 0; k < 20; ++k) {
     usleep(20000);
     const pid_t child = fork();
     if (child == 0) {
       alarm(20);
-      _exit(solves(200, 0) ? 0 : 1);
+      _exit(solves(200, with_result) ? 0 : 1);
     }
     int status = 0;
     waitpid(child, &status, 0);
@@ -92,7 +97,7 @@ int main(int argc, char** argv) {
   } else if (strcmp(what, "threads-with-result") == 0) {
     failed = threads(1);
   } else if (strcmp(what, "forks") == 0) {
-    failed = forks();
+    failed = forks(0) + forks(1);
   }
   return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
