@@ -95,7 +95,8 @@ ThreadScope::ThreadScope(int wanted) : around_(present()) {
 // An OpenBLAS that is built on OpenMP sets OpenMP's number too, so OpenMP's is put back last.
 ThreadScope::~ThreadScope() {
   present() = around_;
-  if (changed_team_ > 0) put_back_team(changed_team_);
+  // A child of fork() that began in this scope has no team.
+  if (changed_team_ > 0) put_back_team(std::min(changed_team_, largest_team()));
   if (openmp_ == 0) return;
   set_blas_threads(blas_);
   omp_set_num_threads(openmp_);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of the C interface by several threads, and by children of fork(). What it tests is chosen
- * by its argument, since it begins with the first calls of a process. */
+/* Calls of the C interface by several threads, by children of fork(), and after MPI. What it tests
+ * is chosen by its argument, since it begins with the first calls of a process. */
 #include <lupine.h>
 
 #include <pthread.h>
@@ -96,6 +96,12 @@ int main(int argc, char** argv) {
     failed += started; /* x alone of small systems needs no MPI */
   } else if (strcmp(what, "threads-with-result") == 0) {
     failed = threads(1);
+  } else if (strcmp(what, "after-mpi") == 0) {
+    double one = 1;
+    lupine_factorization* none = NULL;
+    MPI_Init(&argc, &argv);
+    MPI_Finalize();
+    failed = !solves(3, 0) || lupine_factor(1, &one, 1, NULL, &none) != LUPINE_NOT_ALLOWED;
   } else if (strcmp(what, "forks") == 0) {
     failed = forks(0) + forks(1);
   }
