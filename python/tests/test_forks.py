@@ -111,8 +111,9 @@ BUSY = {
 }
 
 
-@pytest.mark.parametrize("used_before", [False, True])
-@pytest.mark.parametrize("busy", BUSY)
+@pytest.mark.parametrize(
+    ("busy", "used_before"), [("solve", False), *((busy, True) for busy in BUSY)]
+)
 def test_children_forked_while_another_thread_solves(busy, used_before):
     """The other thread holds the lock of the package, and teams of OpenMP and BLAS."""
     program = f"""
@@ -207,8 +208,9 @@ def test_pools_of_processes(method, tmp_path):
                 context = multiprocessing.get_context(sys.argv[1])
                 with context.Pool(2) as pool:
                     assert max(pool.map_async(error, [3, 300, 700, 1200]).get(60)) < 1e-9
-                with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
-                    assert max(pool.map(error, [3, 300, 700, 1200], timeout=60)) < 1e-9
+                if sys.argv[1] == "fork":
+                    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
+                        assert max(pool.map(error, [3, 300, 700, 1200], timeout=60)) < 1e-9
                 done.set()
                 thread.join()
                 with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -250,7 +252,7 @@ def test_limits_that_are_set_after_a_call(threads):
     """Every door solves, or a MemoryError says why not."""
     program = """
         DOORS["tiny"]()
-        for mebibytes in (4, 40, 150, 400, 4000):
+        for mebibytes in (4, 150, 4000):
             for name in DOORS:
                 print(name, mebibytes, flush=True)
                 limited(mebibytes, name)
@@ -344,8 +346,13 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("how", ["end", "exit", "error", "interrupt"])
-@pytest.mark.parametrize("busy", ENDS)
+@pytest.mark.parametrize(
+    ("busy", "how"),
+    [
+        *((busy, "end") for busy in ENDS),
+        *(("solve", how) for how in ("exit", "error", "interrupt")),
+    ],
+)
 def test_the_end_beside_a_call(busy, how):
     """The main thread ends while two others call."""
     program = f"""
