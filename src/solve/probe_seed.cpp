@@ -11,6 +11,7 @@
 namespace lupine {
 
 std::uint64_t agreed_seed(const Communicator& all, std::uint64_t mine) {
+  if (all.size() == 1) return mine != 0 ? mine : process_seed();
   std::uint64_t seed = agreed(all, [&] { return mine != 0 ? mine : process_seed(); });
   all.broadcast(std::span(&seed, 1), 0);
   return seed;
@@ -20,7 +21,7 @@ std::uint64_t seed_for(const Communicator& all, std::uint64_t seed, std::uint64_
   // Halves, whose sums over ranks do not overflow.
   std::array<std::int64_t, 2> halves{static_cast<std::int64_t>(bits & 0xffffffff),
                                      static_cast<std::int64_t>(bits >> 32)};
-  all.all_reduce(halves, Reduction::sum);
+  if (all.size() > 1) all.all_reduce(halves, Reduction::sum);
   const std::uint64_t of_a =
       static_cast<std::uint64_t>(halves[0]) + (static_cast<std::uint64_t>(halves[1]) << 32);
   return mixed_bits(seed ^ mixed_bits(of_a));

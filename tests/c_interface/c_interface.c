@@ -351,13 +351,9 @@ static void run_options(void) {
   CHECK_REFUSED(gpu_count = 2; o.gpus, gpus, LUPINE_NOT_ALLOWED, "--gpus");
   /* A program that was compiled before the later options were added: they have their defaults. */
   lupine_result r;
-  const size_t sizes[] = {offsetof(lupine_options, broadcast),
-                          offsetof(lupine_options, first),
-                          offsetof(lupine_options, strict),
-                          offsetof(lupine_options, fp64),
-                          offsetof(lupine_options, accuracy),
-                          offsetof(lupine_options, probe_seed),
-                          sizeof o};
+#define BEFORE(member) offsetof(lupine_options, member)
+  const size_t sizes[] = {BEFORE(broadcast), BEFORE(first),      BEFORE(strict), BEFORE(fp64),
+                          BEFORE(accuracy),  BEFORE(probe_seed), sizeof o};
   for (int i = 0; i < 7; ++i) {
     fill(a, b);
     lupine_options_init(&o, sizes[i]);

@@ -196,17 +196,30 @@ def _is_false_alarm(system: System, reference: exact.Reference, rules: Rules) ->
     return first is not None and _solves(first, reference, RIGHT)
 
 
-def _exponents(values: Matrix, axis: int) -> Indices:
-    return np.asarray(np.frexp(np.abs(values).max(axis=axis))[1], dtype=np.int64)
+def _scales(a: Matrix) -> tuple[Indices, Indices]:
+    """The exponents of the rows of A, and of its columns after these are divided out."""
+
+    def largest(values: Matrix, axis: int) -> Indices:
+        return np.asarray(np.frexp(np.abs(values).max(axis=axis))[1], dtype=np.int64)
+
+    rows = largest(a, 1)
+    return rows, largest(shifted(a, -rows, np.zeros_like(rows)), 0)
 
 
 def _is_easy(system: System, reference: exact.Reference) -> bool:
-    """Whether the condition number of A, with its rows and columns scaled, is far from 1 / eps, and
-    the roundings of A and b alone leave digits of x: dgerfs's bound, by the inverse itself. Not so
-    where numbers may underflow beside others, whichever side is scaled first."""
-    rows = _exponents(system.a, 1)
-    none = np.zeros_like(rows)
-    columns = _exponents(shifted(system.a, -rows, none), 0)
+    """Whether A is far from singular, and x from uncertain, whichever of rows and columns is scaled
+    first, as Lupine does by the order of A in memory."""
+    rows_first = _scales(system.a)
+    columns, rows = _scales(system.a.T)
+    return all(_is_easy_scaled(system, reference, *s) for s in (rows_first, (rows, columns)))
+
+
+def _is_easy_scaled(
+    system: System, reference: exact.Reference, rows: Indices, columns: Indices
+) -> bool:
+    """Whether the condition number of the scaled A is far from 1 / eps, and the roundings of A and
+    b alone leave digits of x: dgerfs's bound, by the inverse itself. Not so where numbers may
+    underflow beside others."""
     if max(np.ptp(rows), np.ptp(columns)) > _RANGE:
         return False
     a = shifted(system.a, -rows, -columns)
