@@ -126,5 +126,6 @@ NB_MODULE(LUPINE_PYTHON_MODULE, module) {
   bind_solve(module);
   bind_quick(module);
   bind_forms(module);
+  bind_determinants(module);
   bind_benchmarks(module);
 }

@@ -154,6 +154,7 @@ Options options_of_run(std::uintptr_t comm, const nb::dict& given) {
 void bind_solve(nb::module_& module);
 void bind_quick(nb::module_& module);
 void bind_forms(nb::module_& module);
+void bind_determinants(nb::module_& module);
 void bind_benchmarks(nb::module_& module);
 
 }  // namespace lupine::python

@@ -149,9 +149,11 @@ class Factors {
         call_.run([&] { return open().condition(transposed ? Transpose::yes : Transpose::no); });
     return {found.value, found.at_least};
   }
-  std::pair<std::complex<double>, double> determinant() {
+  /// Sign, logarithm, mantissa, exponent and doubt.
+  nb::tuple determinant() {
     const Determinant found = call_.run([&] { return open().determinant(); });
-    return {found.sign, found.log_magnitude};
+    return nb::make_tuple(found.sign, found.log_magnitude, found.mantissa, found.exponent,
+                          found.doubt);
   }
   std::string precision() { return text(name(open().precision())); }
   bool is_closed() const { return !factors_; }

@@ -322,8 +322,14 @@ struct ConditionEstimate {
 
 /// A determinant, whose magnitude may be beyond FP64's range.
 struct Determinant {
-  std::complex<double> sign{1};  ///< det(A) / |det(A)|; 1 or -1 of a real A
-  double log_magnitude = 0;      ///< ln |det(A)|
+  std::complex<double> sign{1};  ///< det(A) / |det(A)|; 1 or -1 of a real A; 0 of det(A) = 0
+  double log_magnitude = 0;      ///< ln |det(A)|; -infinity of det(A) = 0
+  /// det(A) = mantissa 2^exponent; the larger part of the mantissa is in [1/2, 1) in magnitude, or
+  /// 0. Both are exact of a product of pivots that is exact, such as that of a permutation.
+  std::complex<double> mantissa{0.5};
+  std::int64_t exponent = 1;  ///< of 2
+  /// Why no digit may be correct, nor the sign, in one line; empty: there is no such doubt.
+  std::string doubt{};
 };
 
 /// Outcome of a solve. All members but x, the times and the device's peak are equal on every rank.
@@ -455,11 +461,12 @@ class LUPINE_API Factorization {
   /// @throws Error as solve() does: UsageError, SingularError, AccuracyError, Interrupted,
   ///         AgreedFault, Fault
   ConditionEstimate condition(Transpose transpose = Transpose::no);
-  /// det(A), by the pivots of FP64 factors: where the present ones are of less precision, A is
-  /// factored in FP64, and those factors are kept. ln |det(A)| has the backward error of the LU.
+  /// det(A), by the pivots of FP64 factors without growth, which are made and kept where there are
+  /// none. Errors and doubts: docs/numerics.md, 5.10.
   /// @return the determinant, equal on every rank
   /// @throws SingularError (every rank) where a pivot is exactly zero, so that it is 0
   /// @throws UsageError (every rank) where the options allow no FP64 factors
+  /// @throws AccuracyError (every rank) where there is a doubt and the options are `strict`
   /// @throws Error as solve() does: AccuracyError, Interrupted, AgreedFault, Fault
   Determinant determinant();
   /// @return The precision of the present factors, which a solve may have raised;

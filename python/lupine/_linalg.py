@@ -10,20 +10,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _arrays, _errors, _stacks
+from . import _arrays, _determinants, _errors, _stacks
+from ._determinants import Determinants
 from ._results import SlogdetResult
 from ._solve import Factorization, _warn, factor, solve
 
+_SMALL = 32  #: the order up to which an LU takes less time than the objects around it
+
 
 class FactorizationStack:
-    """The factors of a stack of matrices, as :class:`Factorization` has those of one."""
+    """The factors of a stack of matrices, as :class:`Factorization` has those of one.
 
-    def __init__(self, a: Any, dtype: np.dtype[Any], factors: list[Factorization]) -> None:
+    Of small matrices, the LU of all is made at once, and shows which are beyond doubt. Those get
+    factors of their own only where more than a determinant is asked for: an LU of so small a matrix
+    takes less time than the objects around it.
+    """
+
+    def __init__(self, a: Any, whole: NDArray[Any], options: dict[str, Any]) -> None:
         self.shape: tuple[int, ...] = tuple(a.shape)
         self._given = a
-        self._dtype = dtype
         self._stack = self.shape[:-2]
-        self._factors = factors
+        self._type = _arrays.result_type(whole.dtype)
+        self._options = options
+        self._is_open = True
+        count, n = math.prod(self._stack), self.shape[-1]
+        at_once = n <= _SMALL and _are_plain(options)
+        # Factors that are made later are those of a as it is now.
+        matrices = whole.reshape(count, n, n)
+        self._matrices = matrices.copy() if at_once else matrices
+        self._known = _determinants.of_stack(self._matrices if at_once else None, self._type, count)
+        self._factors: dict[int, Factorization] = {}
+        doubts = _stacks.Doubts(self._stack)
+        try:
+            for k in np.flatnonzero(~self._known.known | (self._known.mantissa == 0)):
+                with doubts.of(int(k)):
+                    self._one(int(k))
+        except BaseException:
+            self.close()
+            raise
+
+    def _one(self, k: int) -> Factorization:
+        if not self._is_open:
+            raise ValueError("the Factorization is closed")
+        if k not in self._factors:
+            self._factors[k] = factor(self._matrices[k], **self._options)
+        return self._factors[k]
 
     def solve(self, b: Any, trans: bool | int | str = False, *, return_info: bool = False) -> Any:
         """x of each matrix, where b broadcasts as in :func:`solve`; with `return_info` also an
@@ -50,12 +81,12 @@ class FactorizationStack:
                 f"to {self._stack}, that of a"
             )
         sides = np.broadcast_to(columns, (*shape, *columns.shape[-2:]))
-        every = np.empty(sides.shape, dtype=_arrays.result_type(self._dtype, right.dtype))
+        every = np.empty(sides.shape, dtype=_arrays.result_type(self._type, right.dtype))
         info = np.empty(shape, dtype=object)
         doubts = _stacks.Doubts(shape)
-        for k, (one, place) in enumerate(zip(self._factors, np.ndindex(*shape))):
+        for k, place in enumerate(np.ndindex(*shape) if n > 0 else ()):
             with doubts.of(k):
-                solved = one._solve(sides[place], trans, True, np.asarray, doubts.add)
+                solved = self._one(k)._solve(sides[place], trans, True, np.asarray, doubts.add)
             every[place], info[place] = solved
         if doubts.words:
             _warn(doubts.words)
@@ -64,25 +95,35 @@ class FactorizationStack:
 
     def inv(self) -> Any:
         """The inverses."""
-        one = np.eye(self.shape[-1], dtype=_arrays.result_type(self._dtype))
+        one = np.eye(self.shape[-1], dtype=self._type)
         return self._solve(one, False, False, _arrays.like(self._given, function=np.linalg.inv))
 
     def slogdet(self) -> SlogdetResult:
         """The signs and the logarithms of the determinants."""
-        found = [one.slogdet() for one in self._factors]
-        return SlogdetResult(
-            np.array([one.sign for one in found]).reshape(self._stack),
-            np.array([one.logabsdet for one in found]).reshape(self._stack),
-        )
+        return self._determinants().slogdet(self._stack, self._type)
 
     def det(self) -> Any:
         """The determinants."""
-        return _product(self.slogdet())
+        return self._determinants().det(self._stack, self._type)
+
+    def _determinants(self) -> Determinants:
+        doubts = _stacks.Doubts(self._stack)
+        for k in np.flatnonzero(~self._known.known):
+            with doubts.of(int(k)):
+                value, doubt = self._one(int(k))._judged_determinant()
+                self._known.put(int(k), value)
+                if doubt:
+                    doubts.add(doubt)
+        if doubts.words:
+            _warn(doubts.words)
+        return self._known
 
     def close(self) -> None:
         """Releases the memory of the factors."""
-        for one in self._factors:
+        self._is_open = False
+        for one in self._factors.values():
             one.close()
+        self._factors.clear()
 
     def __enter__(self) -> FactorizationStack:
         return self
@@ -106,23 +147,19 @@ def factor_any(a: Any, **options: Any) -> Factorization | FactorizationStack:
     whole = _arrays.as_numpy(a, "a")
     if whole.shape[-1] != whole.shape[-2]:
         raise np.linalg.LinAlgError(f"a has the shape {whole.shape}; allowed: (..., n, n)")
-    stack = whole.shape[:-2]
-    doubts = _stacks.Doubts(stack)
-    made: list[Factorization] = []
-    try:
-        for k, place in enumerate(np.ndindex(*stack) if whole.shape[-1] else ()):
-            with doubts.of(k):
-                made.append(factor(whole[place], **options))
-    except BaseException:
-        for one in made:
-            one.close()
-        raise
-    return FactorizationStack(a, whole.dtype, made)
+    return FactorizationStack(a, whole, options)
 
 
-def _product(found: SlogdetResult) -> Any:
-    with np.errstate(over="ignore"):
-        return found.sign * np.exp(found.logabsdet)
+def _are_plain(options: dict[str, Any]) -> bool:
+    """Whether these options change nothing of a determinant that is beyond doubt."""
+    return all(
+        name == "strict"
+        and type(value) is bool
+        or name == "threads"
+        and type(value) is int
+        and value > 0
+        for name, value in options.items()
+    )
 
 
 def inv(a: Any, **options: Any) -> Any:
@@ -140,32 +177,62 @@ def inv(a: Any, **options: Any) -> Any:
     return x if there is a else _arrays.like(a, function=np.linalg.inv)(x)
 
 
-def _slogdet_of(matrix: NDArray[Any], options: dict[str, Any]) -> SlogdetResult:
+def _judged(
+    matrix: NDArray[Any], options: dict[str, Any]
+) -> tuple[tuple[complex, float, complex, int], str]:
+    """As Factorization._judged_determinant() has it."""
     try:
-        with factor(matrix, **{"first": "fp64", "condition": False, **options}) as factors:
-            return factors.slogdet()
-    except _errors.SingularMatrixError:
+        only = {} if "first" in options else {"precision": "fp64"}
+        with factor(matrix, **{**only, **options}) as factors:
+            return factors._judged_determinant()
+    except _errors.SingularMatrixError as error:
         type_ = _arrays.result_type(matrix.dtype)
-        return SlogdetResult(type_.type(0), np.real(type_.type(0)) - math.inf)
+        if _determinants.of_stack(matrix[np.newaxis], type_, 1).known.all():
+            return _determinants.zero(), ""
+        doubt = f"the determinant is 0 to working precision, but no digit is certain: {error}"
+        if options.get("strict") is True:
+            raise _errors.AccuracyError(doubt) from None
+        return _determinants.zero(), doubt
 
 
-def slogdet(a: Any, **options: Any) -> SlogdetResult:
-    """The sign and the logarithm of the determinant, or those of a stack, as numpy.linalg.slogdet:
-    by the pivots of an LU in FP64. The options are those of :func:`factor`."""
+def _determinants_of(
+    a: Any, options: dict[str, Any]
+) -> tuple[Determinants, tuple[int, ...], np.dtype[Any]]:
     whole = _arrays.as_numpy(a, "a")
     if whole.ndim < 2 or whole.shape[-1] != whole.shape[-2]:
         raise np.linalg.LinAlgError(f"a has the shape {whole.shape}; allowed: (..., n, n)")
     stack, n = whole.shape[:-2], whole.shape[-1]
     type_ = _arrays.result_type(whole.dtype)
     count = math.prod(stack)
-    signs = np.ones(count, dtype=type_)
-    logarithms = np.zeros(count, dtype=np.real(signs).dtype)
-    if n > 0:
-        for k, matrix in enumerate(whole.reshape(count, n, n)):
-            signs[k], logarithms[k] = _slogdet_of(matrix, options)
-    return SlogdetResult(signs.reshape(stack)[()], logarithms.reshape(stack)[()])
+    matrices = whole.reshape(count, n, n)
+    at_once = n == 0 or _are_plain(options)
+    found = _determinants.of_stack(
+        matrices if at_once else None, type_, count, options.get("threads", 0)
+    )
+    doubts = _stacks.Doubts(stack)
+    for k in np.flatnonzero(~found.known):
+        with doubts.of(int(k)):
+            value, doubt = _judged(matrices[k], options)
+            found.put(int(k), value)
+            if doubt:
+                doubts.add(doubt)
+    if doubts.words:
+        _warn(doubts.words)
+    return found, stack, type_
+
+
+def slogdet(a: Any, **options: Any) -> SlogdetResult:
+    """The sign and the logarithm of the determinant, or those of a stack, as numpy.linalg.slogdet:
+    by the pivots of an LU in FP64. The options are those of :func:`factor`.
+
+    A determinant of which no digit is certain, nor the sign, gets a warning, with ``strict`` an
+    AccuracyError. That it is exactly 0 is found up to n = 512.
+    """
+    found, stack, type_ = _determinants_of(a, options)
+    return found.slogdet(stack, type_)
 
 
 def det(a: Any, **options: Any) -> Any:
     """The determinant, or those of a stack, as numpy.linalg.det; see :func:`slogdet`."""
-    return _product(slogdet(a, **options))
+    found, stack, type_ = _determinants_of(a, options)
+    return found.det(stack, type_)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from . import _arrays, _core, _errors, _stacks
 from ._core import Communicator, alone, gpus
+from ._determinants import Determinants
 from ._distributed import BlockCyclicArray
 from ._results import SlogdetResult, SolveInfo
 
@@ -798,17 +799,29 @@ class Factorization:
     def slogdet(self) -> SlogdetResult:
         """The sign of the determinant and the logarithm of its magnitude, as numpy.linalg.slogdet:
         by the pivots of factors in FP64, which are made, and kept, where there are none yet."""
-        with _core.lock:
-            sign, logarithm = self._open().determinant()
-        type_ = _arrays.result_type(self._matrix.type)
-        value = sign if self._matrix.is_complex else sign.real
-        return SlogdetResult(type_.type(value), np.real(type_.type(logarithm)))
+        return self._determinant().slogdet((), _arrays.result_type(self._matrix.type))
 
     def det(self) -> Any:
-        """The determinant; infinite where it is beyond FP64."""
-        sign, logarithm = self.slogdet()
-        with np.errstate(over="ignore"):
-            return sign * np.exp(logarithm)
+        """The determinant; infinite where it is beyond the range of its type."""
+        return self._determinant().det((), _arrays.result_type(self._matrix.type))
+
+    def _determinant(self) -> Determinants:
+        found = Determinants.unknown(1, self._matrix.is_complex)
+        value, doubt = self._judged_determinant()
+        found.put(0, value)
+        if doubt:
+            _warn(doubt)
+        return found
+
+    def _judged_determinant(self) -> tuple[tuple[complex, float, complex, int], str]:
+        """As Determinants.put() takes it, and why no digit may be certain."""
+        with _core.lock:
+            try:
+                *value, doubt = self._open().determinant()
+            except _errors.AccuracyError as error:
+                error._solution = None
+                raise
+        return tuple(value), doubt
 
     def close(self) -> None:
         """Releases the memory of the factors."""

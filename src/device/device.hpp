@@ -394,8 +394,8 @@ class Device {
   virtual void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
                                   std::uint64_t* checksums) = 0;
   /// sums_j <- the sum over i of keyed_bits(a_ij) (FP64), modulo 2^64, by the row keys of
-  /// KeysOfPlaces; and behind them, the last of columns + 1 numbers, the sum of the bits of all a_ij
-  /// as whole numbers, which whatever happens to one number changes.
+  /// KeysOfPlaces; and behind them, the last of columns + 1 numbers, the sum of the bits of all
+  /// a_ij as whole numbers, which whatever happens to one number changes.
   virtual void checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) = 0;
   /// to_ij <- (row_scale_i from_ij) column_scale_j. The products are FP64 and in this order, so
   /// that row scales with row_scale_i |from_ij| <= 1 prevent overflow; the result is rounded once

@@ -88,6 +88,11 @@ struct SolverCalls {
     const std::string words = solution.doubt;
     throw AccuracyError(words, std::make_shared<const Solution>(std::move(solution)));
   }
+  /// The same of a determinant.
+  Determinant checked(Determinant determinant) const {
+    if (!strict || determinant.doubt.empty()) return determinant;
+    throw AccuracyError(determinant.doubt, std::make_shared<const Solution>());
+  }
 };
 
 class LUPINE_HIDDEN Factorization::Implementation : public SolverCalls {};
@@ -119,7 +124,7 @@ ConditionEstimate Factorization::condition(Transpose transpose) {
 Determinant Factorization::determinant() {
   SolverCalls& calls = *implementation_;
   return calls.next({.name = "Factorization::determinant()"},
-                    [&] { return calls.solver->determinant(); });
+                    [&] { return calls.checked(calls.solver->determinant()); });
 }
 
 Precision Factorization::precision() const {

@@ -118,7 +118,7 @@ class SmallSolver::Lu final : public FactorSolver {
     device_.largest_of_columns(*queue, local().real(), nullptr, most.data(), nullptr);
     return largest(most);
   }
-  Determinant determinant(const Communicator& all, const Equilibration& scales) {
+  PivotProduct determinant(const Communicator& all, const Equilibration& scales) {
     std::int64_t exchanges = 0;
     for (std::size_t i = 0; i < pivots_.size(); ++i)
       exchanges += std::cmp_not_equal(pivots_[i], i + 1) ? 1 : 0;
@@ -253,8 +253,13 @@ ConditionEstimate SmallSolver::condition(Transpose transpose) {
 }
 
 Determinant SmallSolver::determinant() {
+  if (!general_ && has_grown(factored_->factor_error().growth, n())) take_over();
   if (general_) return general_->determinant();
-  return static_cast<Lu&>(factored_->solver()).determinant(all(), scaled_->scales());
+  const ThreadScope threads(resources_.threads);
+  const Determinant found =
+      judged(static_cast<Lu&>(factored_->solver()).determinant(all(), scaled_->scales()),
+             *factored_, *device_, *a_);
+  return found.doubt.empty() ? found : take_over().determinant();
 }
 
 Solution SmallSolver::solve(const RightHandSideSource& sides, Transpose transpose) {

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
 #include "host/thread_scope.hpp"
 #include "setup/footprint.hpp"
 #include "setup/options_check.hpp"
-#include "solve/determinant.hpp"
 #include "solve/sample.hpp"
 #include "solve/stepped_solver.hpp"
 
@@ -164,25 +162,6 @@ void SteppedSolver::plan_rescaled() {
   Attempt step = planned(at_);
   step.columns_first = true;
   plan_.push_back(step);
-}
-
-// The rotations of a rotated step have the determinant 1.
-Determinant SteppedSolver::determinant() {
-  const ThreadScope threads(machine_.threads());
-  if (!factors_ && !restart()) fail({});
-  while (precision() != Precision::fp64) {
-    if (last())
-      throw UsageError(
-          fmt::format("a determinant needs factors in FP64; precision is {}; allowed: "
-                      "auto, fp64",
-                      name(options_.precision)));
-    if (!advance()) fail({});
-  }
-  const auto& pivots = factors_->outcome().pivots;
-  std::int64_t exchanges = 0;
-  for (std::size_t i = 0; i < pivots.size(); ++i)
-    exchanges += std::cmp_not_equal(pivots[i], i) ? 1 : 0;
-  return determinant_of(all(), machine_.device(), factors_->lu(), exchanges, scaled_->scales());
 }
 
 // Seconds that the corrections of some of the right-hand sides left are worth in the present step:

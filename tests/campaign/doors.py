@@ -113,6 +113,9 @@ class PythonDoor:
         reply = pickle.loads(self._child.receive(size, limit))
         if reply["status"] != "solved":
             return Outcome(reply["status"], words=reply["words"], kind=reply["kind"])
+        if "determinants" in reply:
+            found = reply["determinants"]
+            return Outcome("solved", doubt=reply["doubt"], determinants=found)
         x = system.taken(reply["x"])
         return Outcome("solved", x, reply["bounds"], reply["doubt"], proofs=reply["proofs"])
 

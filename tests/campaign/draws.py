@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import determinants
 from .doors import PRECISIONS, CDoor, How
 from .system import Generator, System
 
@@ -64,7 +65,8 @@ def _python(rng: Generator, system: System) -> How:
         given = {"assume_a": _form(rng, system), "lower": bool(rng.random() < 0.5)}
         return How("python", "solve", order, options=given)
     methods = ["solve", "solve info", "factor", "factor info", "transposed", "transposed info"]
-    method = str(rng.choice(methods, p=[0.35, 0.35, 0.05, 0.1, 0.05, 0.1]))
+    methods.append(determinants.METHOD)
+    method = str(rng.choice(methods, p=[0.35, 0.35, 0.05, 0.1, 0.05, 0.05, 0.05]))
     order = str(rng.choice(["C", "F", "strided"], p=[0.5, 0.45, 0.05]))
     return How("python", method, order, options=_options(rng, system.count))
 

@@ -36,6 +36,8 @@ class Outcome:
     kind: str = ""  #: the exception, or the value of info
     #: whether the bounds of each column are proven, and that of its entries; empty: not told
     proofs: list[tuple[bool, float]] = field(default_factory=list)
+    #: sign and logarithm of each determinant that was asked for
+    determinants: list[tuple[complex, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -45,12 +45,29 @@ def _call(request: dict[str, Any]) -> tuple[Any, Any]:
     return result if with_info else (result, None)
 
 
+def _determinants(request: dict[str, Any]) -> list[tuple[complex, float]]:
+    """By an array, its factors, and stacks with its transpose."""
+    a = _laid_out(request["a"], request["order"])
+    found = [lupine.slogdet(a)]
+    try:
+        with lupine.factor(a) as factors:
+            found.append(factors.slogdet())
+    except lupine.SingularMatrixError:
+        pass  # as its name says
+    signs, logarithms = lupine.slogdet(np.stack([a, a.T]))
+    pairs = [*found, *zip(signs, logarithms, strict=True)]
+    return [(complex(sign), float(logarithm)) for sign, logarithm in pairs]
+
+
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     """What became of a request, as a dict of plain values."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            x, info = _call(request)
+            if request["method"] == "determinant":
+                found = _determinants(request)
+            else:
+                x, info = _call(request)
         except Exception as error:
             refused = isinstance(error, (np.linalg.LinAlgError, ValueError, MemoryError))
             return {
@@ -62,6 +79,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     doubts = [
         str(one.message) for one in caught if issubclass(one.category, lupine.AccuracyWarning)
     ]
+    if request["method"] == "determinant":
+        return {"status": "solved", "determinants": found, "doubt": "; ".join(doubts) or None}
     return {
         "status": "solved",
         "x": np.asarray(x).reshape(request["b"].shape),

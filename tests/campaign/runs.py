@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import climb, draws, exact, families, known
+from . import climb, determinants, draws, exact, families, known
 from .doors import Doors, How
 from .judge import Verdict, judge
 from .reduction import reduce
@@ -56,6 +56,8 @@ def run(family: str, seed: int, index: int, doors: Doors) -> Run:
 def verdict_on(system: System, how: How, doors: Doors) -> Verdict:
     """What the judge says of a system that goes through a door."""
     outcome = doors.solve(system, how)
+    if how.method == determinants.METHOD:
+        return determinants.judge(system, outcome)
     return judge(system, exact.solve(system), outcome, how.rules())
 
 

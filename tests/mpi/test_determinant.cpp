@@ -98,4 +98,82 @@ TEST_CASE("the determinant of a small matrix, also of one that is taken over",
   CHECK(grown.determinant().sign == Complex(1));
 }
 
+TEST_CASE("determinants of growing entries are those of rotated factors, on every grid",
+          "[determinant]") {
+  // [W d; b^T c] of order 61: W is Wilkinson's matrix, whose entries grow by 2^59, and leave
+  // nothing of c - b^T W^-1 d = 1/2. Its determinant is 2^58.
+  constexpr std::int64_t m = 60;
+  const auto w = [](std::int64_t i, std::int64_t j) {
+    return i == j || j == m - 1 ? 1. : i > j ? -1. : 0.;
+  };
+  // W z = d for z of whole numbers, so that c is one, but for the half.
+  const auto z = [](std::int64_t i) { return static_cast<double>(i % 5 - 2); };
+  const auto b = [](std::int64_t j) { return static_cast<double>((7 * j) % 3 - 1) / 2; };
+  const auto element = [&](std::int64_t i, std::int64_t j) {
+    if (i < m && j < m) return w(i, j);
+    if (i == m && j < m) return b(j);
+    double sum = i == m ? 0.5 : 0;
+    for (std::int64_t k = 0; k < m; ++k) sum += (i == m ? b(k) : w(i, k)) * z(k);
+    return sum;
+  };
+  const auto transposed = [&](std::int64_t i, std::int64_t j) { return element(j, i); };
+  const auto check = [](Factorization& factors) {
+    for (int call = 0; call < 2; ++call) {
+      const Determinant found = factors.determinant();
+      CHECK(found.doubt.empty());
+      CHECK(found.sign == Complex(1));
+      CHECK(found.log_magnitude == Approx(58 * std::log(2.)).epsilon(1e-12));
+      check_equal({found.mantissa.real(), static_cast<double>(found.exponent)});
+    }
+  };
+  for (const GridShape shape : grids(world().size()))
+    for (const Precision first : {Precision::automatic, Precision::fp32, Precision::fp64}) {
+      CAPTURE(shape.nprow, shape.npcol, name(first));
+      SolveOptions o = options(shape, 4);
+      o.first = first;
+      Factorization plain(MPI_COMM_WORLD, Matrix::from_function(m + 1, element), o);
+      check(plain);
+      Factorization other(MPI_COMM_WORLD, Matrix::from_function(m + 1, transposed), o);
+      check(other);
+    }
+  if (world().size() > 1) return;
+  Factorization small(MPI_COMM_SELF, Matrix::from_function(m + 1, element), small_options());
+  check(small);
+}
+
+TEST_CASE("determinants without a digit are doubts, those of 0 are none, powers of two are exact",
+          "[determinant]") {
+  const auto near = [](std::int64_t i, std::int64_t j) {
+    return i == 2 && j == 2 ? 9 + 0x1p-49 : static_cast<double>(3 * i + j + 1);
+  };
+  const auto zero = [](std::int64_t i, std::int64_t j) {
+    return static_cast<double>(3 * i + j + 1);
+  };
+  const auto power = [](std::int64_t i, std::int64_t j) {
+    return i == (j + 1) % 21 ? std::ldexp(-1., static_cast<int>(j % 2 == 0 ? 900 : -800)) : 0.;
+  };
+  for (const GridShape shape : grids(world().size())) {
+    SolveOptions o = options(shape, 4, Precision::fp64);
+    CAPTURE(shape.nprow, shape.npcol);
+    const Determinant found =
+        Factorization(MPI_COMM_WORLD, Matrix::from_function(21, power), o).determinant();
+    CHECK(found.mantissa == Complex(-0.5));
+    CHECK(found.exponent == 11 * 900 - 10 * 800 + 1);
+    CHECK(found.doubt.empty());
+    try {
+      Factorization doubtful(MPI_COMM_WORLD, Matrix::from_function(3, near), o);
+      CHECK_FALSE(doubtful.determinant().doubt.empty());
+      o.strict = true;
+      Factorization strict(MPI_COMM_WORLD, Matrix::from_function(3, near), o);
+      CHECK_THROWS_AS(strict.determinant(), AccuracyError);
+      o.strict = false;
+      Factorization singular(MPI_COMM_WORLD, Matrix::from_function(3, zero), o);
+      const Determinant of_zero = singular.determinant();
+      CHECK((world().size() > 1 || (of_zero.sign == Complex(0) && of_zero.doubt.empty())));
+    } catch (const SingularError& error) {
+      CHECK(error.pivot() >= 0);  // by roundings, on some grids
+    }
+  }
+}
+
 }  // namespace lupine::test::determinant_tests
