@@ -5,8 +5,9 @@
 
 namespace lupine {
 
-/// Initializes MPI (MPI_THREAD_SERIALIZED: for threads that take turns) unless it is initialized already. If this function has initialized MPI, MPI is
-/// finalized at the program's exit. @throws UsageError if MPI is finalized already
+/// Initializes MPI (MPI_THREAD_SERIALIZED: for threads that take turns) unless it is initialized
+/// already. If this function has initialized MPI, MPI is finalized at the program's exit. @throws
+/// UsageError if MPI is finalized already
 void start_mpi();
 
 /// Checks that MPI can be called; otherwise most MPI functions would end the program.
