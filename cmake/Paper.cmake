@@ -63,7 +63,7 @@ foreach(layer comm matrix transport generate factor refine setup)
 endforeach()
 lupine_paper_layer(solve solve/attempt.cpp)
 lupine_paper_layer(device device/buffer.cpp device/device.cpp device/device_traits.cpp
-                     device/emulation_workspace.cpp)
+                     device/checksum_keys.cpp device/emulation_workspace.cpp host/process_seed.cpp)
 lupine_paper_layer(cuda ${lupine_cuda_device})
 set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

@@ -160,6 +160,10 @@ void EqualMemory::give_back(void* block, std::size_t) noexcept {
   if (--piece->second.users == 0) equal_pieces().erase(piece);
 }
 
+int blas_threads() {
+  return 1;
+}
+
 int largest_team() {
   return std::numeric_limits<int>::max();
 }

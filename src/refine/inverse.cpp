@@ -326,7 +326,9 @@ std::optional<std::vector<double>> Inverse::norms(std::vector<Weights> weights) 
   std::vector<NormEstimate> found = estimate(weights);
   if (first) error_ = judged();
   double left = error_;
-  const double goal = system_.n() <= quickly_refined ? insensitive : a_digit;
+  // What e says of whole products is not what the factors change in a norm of parts of them.
+  const bool quickly = system_.n() <= quickly_refined && factors_.roundoff > eps;
+  const double goal = quickly ? error_of_norms_ : a_digit;
   if (left > goal && left <= trusted) left = std::min(left, refine(weights, found, goal));
   const bool accurate = left <= a_digit;
   if (accurate) error_of_norms_ = std::max(error_of_norms_, left);

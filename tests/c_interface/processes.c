@@ -35,9 +35,10 @@ static int solves(int n, int with_result) {
 }
 
 static void* work(void* argument) {
+  static int failed;
   const int with_result = argument != NULL;
   for (int n = 3; n < 400; n += 99)
-    if (!solves(n, with_result)) return argument == NULL ? (void*)work : argument;
+    if (!solves(n, with_result)) return &failed;
   return NULL;
 }
 

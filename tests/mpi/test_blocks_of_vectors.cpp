@@ -125,7 +125,7 @@ TEST_CASE("norms of residuals are estimated to a factor, whatever the residual i
       MultiVector b = system.multiply(y);
       const MultiVector r = local(p.a.rows(), residuals);
       for (std::size_t i = 0; i < b.all().size(); ++i) b.all()[i] += r.all()[i];
-      ResidualSketch sketch(system, *p.device);
+      ResidualSketch sketch(system, *p.device, 1);
       const ResidualSketch::Estimates found = sketch.estimate(y, b);
       check_equal(found.residuals);
       check_equal(found.errors);
@@ -159,7 +159,7 @@ TEST_CASE("estimates of residuals that are zero, NaN or out of range", "[refine]
     System system = p.system();
     std::vector<Vector> y = random_vectors(n, 9);
     std::vector<Vector> b = random_vectors(n, 9, 2);
-    ResidualSketch sketch(system, *p.device);
+    ResidualSketch sketch(system, *p.device, 1);
     const auto estimate = [&] {
       return sketch.estimate(local(p.a.columns(), y), local(p.a.rows(), b));
     };
