@@ -49,9 +49,12 @@ class FactorizationStack:
             self.close()
             raise
 
-    def _one(self, k: int) -> Factorization:
+    def _require_open(self) -> None:
         if not self._is_open:
             raise ValueError("the Factorization is closed")
+
+    def _one(self, k: int) -> Factorization:
+        self._require_open()
         if k not in self._factors:
             self._factors[k] = factor(self._matrices[k], **self._options)
         return self._factors[k]
@@ -107,6 +110,7 @@ class FactorizationStack:
         return self._determinants().det(self._stack, self._type)
 
     def _determinants(self) -> Determinants:
+        self._require_open()
         doubts = _stacks.Doubts(self._stack)
         for k in np.flatnonzero(~self._known.known):
             with doubts.of(int(k)):
