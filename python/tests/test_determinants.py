@@ -217,7 +217,9 @@ def test_doubts_are_warnings():
                     ask(form, strict=True)
                 with pytest.raises(lupine.AccuracyError, match=r"at \(1,\) of the stack"):
                     ask(np.stack([np.eye(len(form)), form]), strict=True)
-        with pytest.warns(lupine.AccuracyWarning, match=r"\(at \(1,\) of the stack\); and 1 more") as told:
+        with pytest.warns(
+            lupine.AccuracyWarning, match=r"\(at \(1,\) of the stack\); and 1 more"
+        ) as told:
             lupine.det(np.stack([np.eye(len(a)), a, a]))
         assert len(told) == 1
     with (
