@@ -92,8 +92,8 @@ TEST_CASE("a scope's threads round to nearest, and then as they did before") {
   const std::vector<FloatingPoint::Bits> usual(3, FloatingPoint::usual);
   std::vector<FloatingPoint::Bits> others{upward()};
 #if defined(__x86_64__)
-  others.push_back(FloatingPoint::usual | 0x8040);             // subnormal numbers are zeros
-  others.push_back(FloatingPoint::usual & ~std::uint32_t{8});  // overflow ends the program
+  others.push_back(FloatingPoint::usual | 0x8040);                 // subnormal numbers are zeros
+  others.push_back(FloatingPoint::usual & ~std::uint32_t{0x400});  // overflow ends the program
 #endif
   for (const FloatingPoint::Bits other : others) {
     REQUIRE(other != FloatingPoint::usual);
