@@ -97,11 +97,17 @@ def _filler(function: Callable[..., Any], name: str) -> Callable[..., None]:
     return fill
 
 
-def _type_of(function: Callable[..., Any]) -> np.dtype[Any]:
-    """The type of a function's elements, by the first one; a shape or a type that is not allowed
-    shows later. What the function raises is raised here: it is not called again."""
+def _type_of(function: Callable[..., Any], ranks: Communicator) -> np.dtype[Any]:
+    """The type of a function's elements, by the first one; a shape that is not allowed shows later.
+    What the function raises is raised here, and it is not called again; but of several ranks, one
+    raises where all of them learn of it, when its elements are asked for."""
     first = np.zeros((1, 1), dtype=np.int64)
-    return _arrays.element_type(np.asarray(function(first, first)).dtype)
+    try:
+        return _arrays.element_type(np.asarray(function(first, first)).dtype)
+    except Exception:
+        if ranks.size == 1:
+            raise
+        return np.dtype(np.float64)
 
 
 class _Matrix:
@@ -132,7 +138,7 @@ class _Matrix:
             if n is None:
                 raise ValueError("a is a function; needed: its order, by b or by n=")
             self.owner = _filler(a, "a")
-            self.type = _type_of(a) if n > 0 else self.type
+            self.type = _type_of(a, ranks) if n > 0 else self.type
             self.source = make.function(n, self.owner, self.is_complex)
         elif ranks.size > 1 and ranks.rank > 0:
             self.is_array = True
