@@ -425,4 +425,19 @@ std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns
       most);
 }
 
+AccuracyError no_solution(Solution best) {
+  std::string words;
+  for (const SolveStep& step : best.steps)
+    if (!step.solved)
+      words += fmt::format("{}{}: {}", words.empty() ? "" : "; ", name(step.precision), step.why);
+  std::int64_t bad = 0;
+  for (const SolveColumn& column : best.columns)
+    if (!column.why.empty() && ++bad == 1) words += (words.empty() ? "" : "; ") + column.why;
+  if (bad > 1)
+    words +=
+        fmt::format("; {} more right-hand side{} with an Inf or NaN", bad - 1, bad == 2 ? "" : "s");
+  return {"no x of the accuracy that was asked for: " + words,
+          std::make_shared<const Solution>(std::move(best))};
+}
+
 }  // namespace lupine

@@ -138,13 +138,15 @@ inline bool is_tame(double growth, std::int64_t n) {
   return !std::isnan(growth) && !has_grown(growth, n);
 }
 
-/// The error from which on no decimal digit is right.
-inline constexpr double no_digit = 0.5;
-
 /// Why x may have no correct digit, in one line; empty: there is no such doubt. So it is where A is
 /// singular to working precision, where the factors are too inaccurate for a bound of any error,
 /// and where the bound of an x's error is 1/2 or more. Collective.
 /// @param columns the errors of the solutions; those that are not converged are not looked at
 std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns);
+
+/// The error where no step has given what was asked for: what each step says, and each side with an
+/// Inf or NaN.
+/// @param best with its steps
+AccuracyError no_solution(Solution best);
 
 }  // namespace lupine

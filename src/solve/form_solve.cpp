@@ -129,7 +129,6 @@ class FormExponents {
 template <class T>
 class FormSolve {
   static constexpr int parts = static_cast<int>(parts_of(field_of<T>));
-  static constexpr double no_digit = 0.5;  // an error as large as this part of x
   // The part of its size below which all products of random vectors with a row of A^-1 are with a
   // probability of 1e-6 at most (docs/numerics.md, 5.4).
   static constexpr double seldom = 0.02;

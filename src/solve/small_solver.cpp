@@ -197,6 +197,8 @@ bool SmallSolver::load_and_factor() {
   scaled_.emplace(grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off,
                   &sums);
   const double scaled = run_.now();
+  const std::uint64_t seed_of_a = seed_for(grid_.all(), seed_, sums.back());
+  checksum_.emplace(std::move(sums));
   auto factors = std::make_unique<Lu>(*device_, *a_, resources_);
   scaled_->round_to(factors->local());
   stop_if_ended();
@@ -208,17 +210,37 @@ bool SmallSolver::load_and_factor() {
   step_.growth = growth;
   if (!std::isfinite(most)) return false;
   const FactorError error{eps, growth, underflow_of(Precision::fp64, Precision::fp64)};
-  factored_ = std::make_unique<FactoredSystem>(*device_, scaled_->system(), std::move(factors),
-                                               error, seed_for(grid_.all(), seed_, sums.back()));
+  System system = scaled_->system();
+  if (!scaled_->is_held()) system.watch();
+  factored_ = std::make_unique<FactoredSystem>(*device_, std::move(system), std::move(factors),
+                                               error, seed_of_a);
   if (progress_) run_.call([this] { progress_({n(), n(), step_.factor_seconds}); });
   stop_if_ended();
   return true;
 }
 
-// The solver that takes over, with A as it was loaded: a function is not called again.
-std::unique_ptr<Solver> SmallSolver::stepped() const {
-  const auto matrix = [this] {
-    if (!a_) return source_;
+// What has changed in memory since A was read there; empty: nothing.
+// @param seen see Checksum
+std::string SmallSolver::what_changed_of_a(std::optional<MatrixChecksum> seen) const {
+  const std::string of_a = checksum_->where_changed(all(), *device_, a_->local(),
+                                                    a_->element_columns(), a_->column(), seen);
+  return of_a.empty() ? scaled_->where_changed() : of_a;
+}
+
+// The solver that takes over, with A as it was loaded: a function is not called again, unless A has
+// changed in memory since.
+// @throws AccuracyError if A has, and is the caller's
+std::unique_ptr<Solver> SmallSolver::stepped() {
+  const std::string changed = checksum_ ? what_changed_of_a() : "";
+  if (!changed.empty() && !a_->is_copy()) {
+    step_.why = "A has changed in memory since it was read: " + changed;
+    Solution none;
+    none.steps = {step_};
+    none.probe_seed = seed_;
+    throw no_solution(std::move(none));
+  }
+  const auto matrix = [&] {
+    if (!a_ || !changed.empty()) return source_;
     const auto whole = a_->local().as<double>();
     const StorageOrder order =
         a_->transposed() ? StorageOrder::row_major : StorageOrder::column_major;
@@ -235,9 +257,10 @@ std::unique_ptr<Solver> SmallSolver::stepped() const {
 }
 
 Solver& SmallSolver::take_over() {
+  std::unique_ptr<Solver> other = stepped();
   certificate_.reset();
   factored_.reset();
-  general_ = stepped();
+  general_ = std::move(other);
   general_->factor();
   return *general_;
 }
@@ -259,7 +282,8 @@ Determinant SmallSolver::determinant() {
   const Determinant found =
       judged(static_cast<Lu&>(factored_->solver()).determinant(all(), scaled_->scales()),
              *factored_, *device_, *a_);
-  return found.doubt.empty() ? found : take_over().determinant();
+  const bool holds = found.doubt.empty() && what_changed_of_a().empty();
+  return holds ? found : take_over().determinant();
 }
 
 Solution SmallSolver::solve(const RightHandSideSource& sides, Transpose transpose) {
@@ -321,11 +345,12 @@ bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<Mult
   b.prepare(grid_, numbers(), solution.x);
   const ThreadScope threads(resources_.threads);
   const bool many = b.count() > Device::few_vectors;
+  seen_.reset();
   StoredSolutions stored(std::max<std::int64_t>(b.count(), 1));
   for (const MultiVector& block : given)
     if (!solve_block(b, block, many, op, stored, solution)) return false;
   finish(op, solution);
-  if (!stored.hold(grid_, b, solution.x)) return false;
+  if (!stored.hold(grid_, b, solution.x) || !what_changed_of_a(seen_).empty()) return false;
   return solution.doubt.empty() || !has_grown(factored_->factor_error().growth, n());
 }
 
@@ -358,6 +383,7 @@ bool SmallSolver::solve_block(const RightHandSideSource& b, const MultiVector& g
   check_seconds_ += times.checks;
   proof_seconds_ += times.proofs;
   if (!found.changed.empty()) return false;
+  if (!many) seen_ = factored_->of(op).system().checksum();
   for (std::int64_t k = 0; k < found.x.count(); ++k) {
     const SolveColumn& column = found.all[static_cast<std::size_t>(k)].column;
     if (!column.converged) return false;

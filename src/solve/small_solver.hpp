@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "comm/interruption.hpp"
@@ -18,6 +19,7 @@
 #include "device/device.hpp"
 #include "host/lapack_lu.hpp"
 #include "refine/vectors.hpp"
+#include "solve/checksum.hpp"
 #include "solve/factored_system.hpp"
 #include "solve/memory_checks.hpp"
 #include "solve/scaled_matrix.hpp"
@@ -83,7 +85,8 @@ class SmallSolver final : public Solver {
   /// Solves with L, U and the row exchanges of R A C, as LAPACK has them.
   class Lu;
   bool load_and_factor();
-  std::unique_ptr<Solver> stepped() const;
+  std::string what_changed_of_a(std::optional<MatrixChecksum> seen = {}) const;
+  std::unique_ptr<Solver> stepped();
   Solver& take_over();
   std::vector<MultiVector> get(const RightHandSideSource& source, Transpose op);
   bool solve_all(const RightHandSideSource& b, const std::vector<MultiVector>& given, Transpose op,
@@ -108,6 +111,8 @@ class SmallSolver final : public Solver {
   Accuracy accuracy_;  // backward, forward or certified
   std::optional<UserMatrix> a_;
   std::optional<ScaledMatrix> scaled_;
+  std::optional<Checksum> checksum_;    // of A as it was loaded
+  std::optional<MatrixChecksum> seen_;  // A's in the last residual, where a pass took it
   VectorChecksums b_read_;  // of the right-hand sides of the present solve
   std::unique_ptr<FactoredSystem> factored_;
   std::unique_ptr<Certificate> certificate_;

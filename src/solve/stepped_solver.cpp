@@ -454,18 +454,7 @@ void SteppedSolver::finish(Solution& solution) {
 void SteppedSolver::fail(Solution best) {
   if (best.steps.empty()) best.steps = steps_;
   best.probe_seed = seed_;
-  std::string words;
-  for (const SolveStep& step : best.steps)
-    if (!step.solved)
-      words += fmt::format("{}{}: {}", words.empty() ? "" : "; ", name(step.precision), step.why);
-  std::int64_t bad = 0;
-  for (const SolveColumn& column : best.columns)
-    if (!column.why.empty() && ++bad == 1) words += (words.empty() ? "" : "; ") + column.why;
-  if (bad > 1)
-    words +=
-        fmt::format("; {} more right-hand side{} with an Inf or NaN", bad - 1, bad == 2 ? "" : "s");
-  throw AccuracyError("no x of the accuracy that was asked for: " + words,
-                      std::make_shared<const Solution>(std::move(best)));
+  throw no_solution(std::move(best));
 }
 
 }  // namespace lupine

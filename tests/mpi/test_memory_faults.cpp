@@ -17,6 +17,7 @@
 #include "comm/process_grid.hpp"
 #include "device_choice.hpp"
 #include "pipeline.hpp"
+#include "solve/small_solver.hpp"
 #include "source/source.hpp"
 
 namespace lupine::test::memory_faults_tests {
@@ -231,6 +232,35 @@ TEST_CASE("a b that is another one when it is read again is not solved", "[solve
   CHECK(words.find("b has changed in memory since it was read: column 1") != std::string::npos);
 }
 
+TEST_CASE("an A of a small system that has changed in memory is read again", "[solve][memory]") {
+  if (device_choice().device != DeviceKind::cpu || last_rank() > 0) return;
+  SolveOptions small;
+  small.run.device = DeviceKind::cpu;
+  REQUIRE(is_small(MPI_COMM_WORLD, n, small));
+  using Change = void (Shown::*)() const;
+  for (const auto change : {Change{&Shown::flip}, Change{&Shown::exchange}}) {
+    const auto source = std::make_shared<Shown>();
+    bool changed = false;
+    const auto change_once = [&] {
+      if (!std::exchange(changed, true)) (*source.*change)();
+    };
+    const Solution s = solve(MPI_COMM_WORLD, Matrix(source), after(change_once), small);
+    CHECK(source->fills == 2);
+    CHECK(error(s.x) < 1e-14);
+  }
+}
+
+TEST_CASE("the determinant of a small A that has changed in memory is found again",
+          "[solve][memory]") {
+  if (device_choice().device != DeviceKind::cpu || last_rank() > 0) return;
+  const auto source = std::make_shared<Shown>();
+  Factorization factors(MPI_COMM_WORLD, Matrix(source), SolveOptions{});
+  const double right = factors.determinant().log_magnitude;
+  source->exchange();
+  CHECK(std::fabs(factors.determinant().log_magnitude - right) < 1e-13 * std::fabs(right));
+  CHECK(source->fills == 2);
+}
+
 TEST_CASE("an A that changes in memory again and again is not solved", "[solve][memory]") {
   if (device_choice().device != DeviceKind::cpu) return;
   const auto source = std::make_shared<Shown>();
@@ -250,15 +280,19 @@ TEST_CASE("an A that has changed in the caller's memory is not solved", "[solve]
         a.push_back(order == StorageOrder::column_major ? element(i, j) : element(j, i));
     const auto change = [&] { a[17 * n + 3] *= 1 + 1e-9; };
     const Matrix matrix = Matrix::dense(n, a.data(), n, 0, order);
-    Factorization factors(MPI_COMM_WORLD, matrix, options(shapes().front(), 8));
-    std::string words;
-    try {
-      factors.solve(after(change));
-    } catch (const AccuracyError& e) {
-      words = e.what();
+    for (const SolveOptions& o : {options(shapes().front(), 8), SolveOptions{}}) {
+      const double given = a[17 * n + 3];
+      Factorization factors(MPI_COMM_WORLD, matrix, o);
+      std::string words;
+      try {
+        factors.solve(after(change));
+      } catch (const AccuracyError& e) {
+        words = e.what();
+      }
+      const std::string line = order == StorageOrder::column_major ? "column 18" : "row 18";
+      CHECK(words.find("A has changed in memory since it was read: " + line) != std::string::npos);
+      a[17 * n + 3] = given;
     }
-    const std::string line = order == StorageOrder::column_major ? "column 18" : "row 18";
-    CHECK(words.find("A has changed in memory since it was read: " + line) != std::string::npos);
   }
 }
 }  // namespace lupine::test::memory_faults_tests
