@@ -163,11 +163,12 @@ def test_a_chain_of_entries_within_range_whose_products_are_not():
 @pytest.mark.parametrize("precision", ["bf16", "fp16", "fp16x3", "fp32"])
 def test_bounds_count_the_error_of_factors_where_a_tolerance_is_given(precision):
     bounded = 0
-    for seed in range(60):
+    # Of 263, the estimated norm is 8 % too small.
+    for seed in (*range(60), 263):
         rng = np.random.default_rng(seed)
-        n = int(rng.integers(1, 5))
+        n = int(rng.integers(1, 9))
         a = rng.standard_normal((n, n)) + 2 * np.eye(n)
-        b = rng.standard_normal(n)
+        b = rng.standard_normal((n, 1))[:, 0]
         for options in (
             {"tolerance": 1e-4},
             {"tolerance": 1e-2},

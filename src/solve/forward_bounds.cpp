@@ -86,7 +86,7 @@ class ForwardBounds {
   }
 
   static void finish(Answer& answer, double norm) {
-    const double estimated = norm / answer.size;
+    const double estimated = std::max(norm, answer.next) / answer.size;
     answer.column.forward_bound =
         answer.sharp
             ? roundings * (std::max(estimated, answer.sharp->norm_error) + answer.sharp->rounding)
