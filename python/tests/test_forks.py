@@ -356,8 +356,8 @@ ENDS = {
 def test_the_end_beside_a_call(busy, how):
     """The main thread ends while two others call."""
     program = f"""
-        a, b = system(3000)
-        stack = np.random.default_rng(1).standard_normal((3000, 100, 100))
+        a, b = system(2000)
+        stack = np.random.default_rng(1).standard_normal((2000, 100, 100))
         lupine.describe()
         began = threading.Event()
 
@@ -369,7 +369,7 @@ def test_the_end_beside_a_call(busy, how):
         for _ in range(2):
             threading.Thread(target=work, daemon=True).start()
         began.wait()
-        time.sleep(0.3)
+        time.sleep(0.15)
         {{"end": int, "exit": sys.exit, "error": lambda: 1 / 0,
           "interrupt": lambda: os.kill(os.getpid(), signal.SIGINT)}}[{how!r}]()
         time.sleep(0.2 * ({how!r} == "interrupt"))

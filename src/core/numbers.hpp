@@ -12,8 +12,6 @@ namespace lupine {
 inline constexpr double eps = 0x1p-53;
 /// Stands for a number that was not measured or does not exist: NaN.
 inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-/// The relative error from which on no decimal digit is right.
-inline constexpr double no_digit = 0.5;
 
 /// a / b, rounded up, for a >= 0 and b > 0. Does not overflow.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {

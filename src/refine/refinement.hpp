@@ -112,6 +112,9 @@ struct RefineOutcome {
   RefineTimes times;  ///< for all right-hand sides that were refined together
 };
 
+/// The relative error of an x from which on no decimal digit of it is right.
+inline constexpr double no_digit = 0.5;
+
 /// max(sqrt(n), 4) eps, eps = 2^-53.
 double default_tolerance(std::int64_t n);
 /// The componentwise tolerance that was asked for; default_tolerance(n) if that is 0.

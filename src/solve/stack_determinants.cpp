@@ -14,7 +14,6 @@
 
 #include "core/expects.hpp"
 #include "core/matrix_view.hpp"
-#include "core/numbers.hpp"
 #include "core/random.hpp"
 #include "core/scalar.hpp"
 #include "device/cpu/pivoted_lu.hpp"

@@ -176,11 +176,12 @@ bool SteppedSolver::factor_in(const Attempt& planned) {
   } else if (zero && may_rescale()) {
     plan_rescaled();
   } else if (zero) {
-    // Several ranks have the pivots of the scaled A (or A^T) alone.
+    // Several ranks have the pivots of the scaled A (or A^T) alone, which may have underflowed.
     const bool only_scaled = all().size() > 1 || !has_lapack();
     const std::int64_t given = only_scaled ? -1 : zero_pivot_as_given(machine_.device(), *a_);
     if (read_again()) return false;
-    if (only_scaled || given >= 0 || rotations() == most_rotations)
+    const bool is_sure = only_scaled ? scaled_->scales().spread() <= wide_scales : given >= 0;
+    if (is_sure || rotations() == most_rotations)
       throw singular(given >= 0 ? given : step.bad_pivot, n(), given >= 0 ? "" : which);
     plan_rotated();
   }

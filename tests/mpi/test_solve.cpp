@@ -273,6 +273,23 @@ TEST_CASE("a singular matrix is reported with its pivot, even where A x = b has 
     }
 }
 
+TEST_CASE("a matrix whose pivot underflows beside its scales is not called singular", "[solve]") {
+  // Its determinant is -4e-289. Beside 4e238 in its column, and 2e249 in its row, 4e-289 is
+  // nothing.
+  constexpr double elements[3][3] = {{-1, 4e238, 0}, {0, 4e-289, 2e249}, {0, 0, 1}};
+  const auto matrix = [&](auto i, auto j) { return elements[i][j]; };
+  const auto transposed = [&](auto i, auto j) { return elements[j][i]; };
+  const auto right = [](auto i, auto) { return i == 0 ? 1. : 0.; };
+  for (const GridShape shape : all_grids())
+    for (const ElementFunction& a : {ElementFunction(matrix), ElementFunction(transposed)}) {
+      CAPTURE(shape.nprow, shape.npcol);
+      const Solution s =
+          solve(MPI_COMM_WORLD, Matrix::from_function(3, a), RightHandSide::from_function(1, right),
+                options(shape, 1, Precision::fp64));
+      CHECK((!s.doubt.empty() || std::fabs(s.x[0] + 1) < 1e-14));
+    }
+}
+
 TEST_CASE("a matrix that is singular up to rounding is solved with a warning", "[solve]") {
   constexpr std::int64_t n = 45;
   const auto equal_rows = [](auto i, auto j) { return waves(8)(i == 20 ? 3 : i, j); };
