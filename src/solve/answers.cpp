@@ -245,11 +245,18 @@ class Answering {
     }
   }
 
-  // Where x has lost digits by underflow: what is measured becomes that of the y which x is. x +
-  // low stays what it was.
+  // Where x has lost digits by underflow: its backward errors become those of the y which x is. x +
+  // low stays what it was, and so does what bounds the error before.
   void measure_as_returned(std::int64_t k, RefineOutcome& outcome) {
+    Answer& answer = of(k);
+    set_weight(answer, outcome.residual, outcome.bound);
     const Vector whole = scaled_back(k);
-    set_norms(of(k), whole, answers_.x[k], shifts_[static_cast<std::size_t>(k)]);
+    Vector lost = x_space_.gather(system_.x_part(), outcome.x);
+    for (std::size_t i = 0; i < lost.size(); ++i) lost[i] -= whole[i];
+    set_norms(answer, whole, answers_.x[k], shifts_[static_cast<std::size_t>(k)]);
+    answer.rounding = std::numeric_limits<double>::infinity();
+    if (answer.top)
+      answer.rounding = largest(scaled(lost, scales_.columns, -*answer.top)) / answer.size;
     const Vector y = local_part(system_.x_part(), whole);
     for (std::size_t i = 0; i < outcome.low.size(); ++i) outcome.low[i] += outcome.x[i] - y[i];
     outcome.x = y;
@@ -280,7 +287,7 @@ class Answering {
     std::vector<std::size_t> large;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const Answer& answer = of(numbers[i]);
-      if (answer.column.converged && !answer.sharp && answer.top &&
+      if (answer.column.converged && !answer.sharp && answer.top && !answer.underflows &&
           answer.column.componentwise_error > default_tolerance(system_.n()))
         large.push_back(i);
     }
@@ -339,7 +346,7 @@ class Answering {
     }
     if (sharp) sharpen(k, outcome);
     column.accurate = sharp && options_.condition == ConditionCheck::off && !answer.underflows;
-    set_weight(answer, outcome.residual, std::move(outcome.bound));
+    if (!answer.underflows) set_weight(answer, outcome.residual, std::move(outcome.bound));
   }
 
   // What bounds the error of x + low, and its rounding to x. Entries are bounded unless there are

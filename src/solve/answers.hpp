@@ -49,6 +49,8 @@ struct Answer : ResidualBound {
   double size = 0;           ///< ||C y|| 2^-top
   double y_norm = 0;         ///< ||y||
   double x_norm = 0;         ///< ||x||
+  /// ||x - C y 2^shift|| / ||x||: what an x has lost by underflow; infinite where x is 0 then.
+  double rounding = 0;
   double next = 0;  ///< ||C d|| 2^-top, where y + d is almost exact; 0 where r is next to nothing
   bool underflows = false;  ///< whether an entry of x has lost digits, or is 0, by underflow
   /// Where RefineOutcome::norm_error is small.

@@ -147,7 +147,7 @@ Determinant SteppedSolver::determinant() {
         factors_->factored(Transpose::no), machine_.device(), *a_);
     if (read_again() && !advance()) fail({});
     // Other scales may leave a condition number that tells more.
-    if (reads == reads_ && !found.doubt.empty() && may_rescale()) {
+    if (reads == reads_ && !found.doubt.empty() && may_rescale(0)) {
       plan_rescaled();
       if (!advance()) fail({});
       reads = -1;

@@ -54,7 +54,7 @@ class ForwardBounds {
     for (Answer& answer : answers.all) {
       if (!answer.column.converged) continue;
       const double largest_f = answer.residual_bound().largest_f;
-      answer.column.forward_bound = largest_f == 0 ? 0 : infinity;
+      answer.column.forward_bound = largest_f == 0 ? roundings * answer.rounding : infinity;
       answer.column.componentwise_bound =
           answer.sharp && componentwise ? answer.column.forward_bound : unknown;
       if (largest_f != 0 && answer.top) open.push_back(&answer);
@@ -86,7 +86,8 @@ class ForwardBounds {
   }
 
   static void finish(Answer& answer, double norm) {
-    const double estimated = std::max(norm, answer.next) / answer.size;
+    const double estimated =
+        std::max(norm, answer.next) / answer.size + roundings * answer.rounding;
     answer.column.forward_bound =
         answer.sharp
             ? roundings * (std::max(estimated, answer.sharp->norm_error) + answer.sharp->rounding)

@@ -23,7 +23,6 @@ namespace lupine {
 namespace {
 
 constexpr int most_rotations = 8;  // of an A whose rotated LU has zero pivots
-constexpr int wide_scales = 100;   // a difference of exponents: see may_rescale()
 
 }  // namespace
 
@@ -196,9 +195,9 @@ bool SteppedSolver::may_rotate() const {
 
 // Whether the scales of the present FP64 step are so far apart that its pivots may have
 // underflowed, or its x overflowed, where those of other scales do not.
-bool SteppedSolver::may_rescale() const {
+bool SteppedSolver::may_rescale(int spread) const {
   return last() && steps_.back().precision == Precision::fp64 &&
-         scaled_->scaling() == Scaling::rows_first && scaled_->scales().spread() > wide_scales;
+         scaled_->scaling() == Scaling::rows_first && scaled_->scales().spread() > spread;
 }
 
 // R A C with the scales of this step. The factors of other ones are gone before.

@@ -49,6 +49,8 @@ class SteppedSolver final : public Solver {
   Determinant determinant() override;
 
  private:
+  static constexpr int wide_scales = 100;  // a difference of exponents: see may_rescale()
+
   Field field() const { return source_.source().field(); }
   /// Numbers of a vector: those of the real system.
   std::int64_t numbers() const { return source_.source().numbers(); }
@@ -69,7 +71,7 @@ class SteppedSolver final : public Solver {
   bool factor_in(const Attempt& planned);
   bool may_rotate() const;
   void plan_rotated();
-  bool may_rescale() const;
+  bool may_rescale(int spread = wide_scales) const;
   void plan_rescaled();
   void scale(const Attempt& planned);
   int rotations() const;

@@ -16,6 +16,8 @@ from .system import Indices, Matrix, System
 
 BITS = 256  # of the balls that errors are computed with
 _TIGHT = 110  # bits: radius of an enclosure, relative to the norm of x
+_TIGHT_ENTRY = 60  # of an entry, relative to itself, where a few doublings of the precision reach it
+_DOUBLINGS = 3
 _LARGEST_PRECISION = 6144
 _PRIMES = (4611686018427387847, 9223372036854775783)
 _LONG = 20000  # n times the bits of an entry, beyond which rational numbers take too long
@@ -135,7 +137,9 @@ def _enclosed(whole: _Whole, system: System) -> Reference:
     a = arb_mat(n, n, _balls(whole.mantissas, whole.shifts))
     b = arb_mat(n, count, _balls(mantissas, shifts))
     bits = BITS
-    while bits <= _LARGEST_PRECISION:
+    best = Reference(decided=False)
+    more = _DOUBLINGS
+    while bits <= _LARGEST_PRECISION and more > 0:
         ctx.prec = bits
         bits *= 2
         y = a.solve(b, nonstop=True)
@@ -146,8 +150,9 @@ def _enclosed(whole: _Whole, system: System) -> Reference:
             scales = [arb((1, exponent - int(c))) for c in whole.columns]
             found.append([y[j, k] * scales[j] for j in range(n)])
         if all(_tight(column) for column in found):
-            return Reference(found)
-    return Reference(decided=False)
+            best = Reference(found)
+            more = 0 if all(value.rel_accuracy_bits() >= _TIGHT_ENTRY for value in sum(found, [])) else more - 1
+    return best
 
 
 def solve(system: System) -> Reference:
@@ -206,9 +211,10 @@ def errors(x: Matrix, solution: list[arb]) -> Errors:
 
 
 def error_of_entries(x: Matrix, solution: list[arb]) -> float:
-    """max_i |x_i - x*_i| / |x_i|: 0 / 0 is 0."""
+    """max_i |x_i - x*_i| / |x_i|: 0 / 0 is 0. Of an entry that the enclosure does not know, what
+    the error is at least."""
     pairs = zip(map(arb, x.tolist()), solution, strict=True)
-    return max(_ratio(abs(value - exact), abs(value)) for value, exact in pairs)
+    return max(_ratio((value - exact).abs_lower(), abs(value)) for value, exact in pairs)
 
 
 def representable(solution: list[arb]) -> bool:
