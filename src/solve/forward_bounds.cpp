@@ -86,12 +86,11 @@ class ForwardBounds {
   }
 
   static void finish(Answer& answer, double norm) {
-    const double estimated =
-        std::max(norm, answer.next) / answer.size + roundings * answer.rounding;
+    const double estimated = std::max(norm, answer.next) / answer.size;
     answer.column.forward_bound =
         answer.sharp
             ? roundings * (std::max(estimated, answer.sharp->norm_error) + answer.sharp->rounding)
-            : estimated;
+            : estimated + roundings * answer.rounding;
   }
 
   // By ||(R A C)^-1||. A lower bound of it bounds no error.

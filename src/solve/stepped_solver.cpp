@@ -23,6 +23,9 @@ namespace lupine {
 namespace {
 
 constexpr int most_rotations = 8;  // of an A whose rotated LU has zero pivots
+// A difference of exponents with which an entry, scaled by its row and its column, is still within
+// FP64's digits of others.
+constexpr int alike_scales = 26;
 
 }  // namespace
 
@@ -175,11 +178,12 @@ bool SteppedSolver::factor_in(const Attempt& planned) {
   } else if (zero && may_rescale()) {
     plan_rescaled();
   } else if (zero) {
-    // Several ranks have the pivots of the scaled A (or A^T) alone, which may have underflowed.
+    // Several ranks have the pivots of the scaled A (or A^T) alone, which may be lost beside
+    // others.
     const bool only_scaled = all().size() > 1 || !has_lapack();
     const std::int64_t given = only_scaled ? -1 : zero_pivot_as_given(machine_.device(), *a_);
     if (read_again()) return false;
-    const bool is_sure = only_scaled ? scaled_->scales().spread() <= wide_scales : given >= 0;
+    const bool is_sure = only_scaled ? scaled_->scales().spread() <= alike_scales : given >= 0;
     if (is_sure || rotations() == most_rotations)
       throw singular(given >= 0 ? given : step.bad_pivot, n(), given >= 0 ? "" : which);
     plan_rotated();
