@@ -40,7 +40,7 @@ namespace {
 template <class T, class Low>
 class QuickSolve {
   static constexpr std::int64_t parts = parts_of(field_of<T>);
-  static constexpr double seldom = 1e-3;   // the part of its size that a random product passes
+  static constexpr double seldom = 1e-3;  // the part of its size that a random product passes
   // Random vectors that show ||A^-1||: two products of random numbers with each row of it.
   static constexpr std::int64_t probes = parts == 1 ? 2 : 1;
   static constexpr int most_corrections = 8;  // of an x

@@ -113,7 +113,7 @@ class SmallSolver final : public Solver {
   std::optional<ScaledMatrix> scaled_;
   std::optional<Checksum> checksum_;    // of A as it was loaded
   std::optional<MatrixChecksum> seen_;  // A's in the last residual, where a pass took it
-  VectorChecksums b_read_;  // of the right-hand sides of the present solve
+  VectorChecksums b_read_;              // of the right-hand sides of the present solve
   std::unique_ptr<FactoredSystem> factored_;
   std::unique_ptr<Certificate> certificate_;
   double load_seconds_ = 0;

@@ -16,8 +16,8 @@ from .system import Indices, Matrix, System
 
 BITS = 256  # of the balls that errors are computed with
 _TIGHT = 110  # bits: radius of an enclosure, relative to the norm of x
-_TIGHT_ENTRY = 60  # of an entry, relative to itself, where a few doublings of the precision reach it
-_DOUBLINGS = 3
+_TIGHT_ENTRY = 60  # of an entry, relative to itself
+_DOUBLINGS = 3  # of the precision at most, until every entry is as tight as that
 _LARGEST_PRECISION = 6144
 _PRIMES = (4611686018427387847, 9223372036854775783)
 _LONG = 20000  # n times the bits of an entry, beyond which rational numbers take too long
@@ -151,7 +151,9 @@ def _enclosed(whole: _Whole, system: System) -> Reference:
             found.append([y[j, k] * scales[j] for j in range(n)])
         if all(_tight(column) for column in found):
             best = Reference(found)
-            more = 0 if all(value.rel_accuracy_bits() >= _TIGHT_ENTRY for value in sum(found, [])) else more - 1
+            values = [value for column in found for value in column]
+            done = all(value.rel_accuracy_bits() >= _TIGHT_ENTRY for value in values)
+            more = 0 if done else more - 1
     return best
 
 
