@@ -55,10 +55,14 @@ class PivotProduct {
   void set(std::complex<double> product, int exponent) {
     exponent_ += exponent;
     const double larger = std::max(std::fabs(product.real()), std::fabs(product.imag()));
-    const int shift = larger == 0 ? 0 : larger < 0.25 ? 2 : larger < 0.5 ? 1 : larger < 1 ? 0 : -1;
+    const std::size_t place = larger == 0     ? 1
+                              : larger < 0.25 ? 3
+                              : larger < 0.5  ? 2
+                              : larger < 1    ? 1
+                                              : 0;
     constexpr std::array powers{0.5, 1.0, 2.0, 4.0};
-    mantissa_ = product * powers[static_cast<std::size_t>(shift + 1)];
-    exponent_ -= shift;
+    mantissa_ = product * powers[place];
+    exponent_ += 1 - static_cast<int>(place);
   }
 
   std::complex<double> mantissa_{0.5};

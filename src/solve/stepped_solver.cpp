@@ -267,6 +267,28 @@ bool SteppedSolver::attempt(const RightHandSideSource& b, std::vector<std::int64
   return step.solved;
 }
 
+// What the present step asks of the answers for these right-hand sides, of so many that are left.
+AnswerOptions SteppedSolver::answer_options(const std::vector<std::int64_t>& given,
+                                            std::size_t left, const Solution& solution) {
+  AnswerOptions options;
+  options.refine = {
+      .method = options_.refine,
+      .max_iterations = options_.max_iterations,
+      .stop = StopRule::componentwise,
+      .tolerance = options_.tolerance,
+      .worth = worth(std::ssize(given), left),
+      .forward = options_.accuracy == Accuracy::forward || options_.accuracy == Accuracy::certified,
+      .forward_worth = forward_worth()};
+  if (options_.accuracy == Accuracy::certified)
+    options.certificate = [this]() -> Certificate& { return factors_->certificate(); };
+  options.sharp = options.refine.forward && !last();
+  options.precision = steps_.back().precision;
+  options.condition = options_.condition;
+  options.many = std::ssize(solution.columns) > Device::few_vectors;
+  for (const std::int64_t k : given) options.b_read.push_back(b_read_[static_cast<std::size_t>(k)]);
+  return options;
+}
+
 // Solves for these right-hand sides with the factors of the present step, measures the errors, and
 // keeps each x that is accepted or better than the one before. Adds the others to `unsolved`; not
 // those with an Inf or NaN, for which there is no solution.
@@ -293,22 +315,7 @@ void SteppedSolver::solve_block(const RightHandSideSource& source,
   }
   if (given.empty()) return;
   b.truncate(std::ssize(given));
-  AnswerOptions options;
-  options.refine = {
-      .method = options_.refine,
-      .max_iterations = options_.max_iterations,
-      .stop = StopRule::componentwise,
-      .tolerance = options_.tolerance,
-      .worth = worth(std::ssize(given), left),
-      .forward = options_.accuracy == Accuracy::forward || options_.accuracy == Accuracy::certified,
-      .forward_worth = forward_worth()};
-  if (options_.accuracy == Accuracy::certified)
-    options.certificate = [this]() -> Certificate& { return factors_->certificate(); };
-  options.sharp = options.refine.forward && !last();
-  options.precision = step.precision;
-  options.condition = options_.condition;
-  options.many = std::ssize(solution.columns) > Device::few_vectors;
-  for (const std::int64_t k : given) options.b_read.push_back(b_read_[static_cast<std::size_t>(k)]);
+  const AnswerOptions options = answer_options(given, left, solution);
   AnswerTimes times;
   Answers found = run().stage(
       Activity::refinement, [&] { return answers(factored(), *scaled_, op_, b, options, times); });

@@ -78,6 +78,8 @@ class SteppedSolver final : public Solver {
   std::string get(const RightHandSideSource& source, std::int64_t k, std::span<double> b);
   std::int64_t block_count() const;
   bool attempt(const RightHandSideSource& b, std::vector<std::int64_t>& left, Solution& solution);
+  AnswerOptions answer_options(const std::vector<std::int64_t>& given, std::size_t left,
+                               const Solution& solution);
   void solve_block(const RightHandSideSource& source, std::span<const std::int64_t> numbers,
                    std::size_t left, std::vector<std::int64_t>& unsolved, Solution& solution);
   double worth(std::int64_t right_hand_sides, std::size_t left) const;
