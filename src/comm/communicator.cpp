@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <exception>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <thread>
 #include <type_traits>
@@ -23,6 +24,7 @@
 #include "comm/mpi_start.hpp"
 
 #include "core/expects.hpp"
+#include "core/forks.hpp"
 
 namespace lupine {
 
@@ -73,6 +75,11 @@ void gather_everywhere(MPI_Comm comm, std::span<const T> mine, std::span<T> all,
             "MPI_Allgatherv");
 }
 
+// For the making and freeing of a communicator of one rank, which wait for no other.
+std::unique_lock<std::recursive_mutex> hold_forks_of_one(int size) {
+  return size == 1 ? hold_forks() : std::unique_lock<std::recursive_mutex>();
+}
+
 }  // namespace
 
 void check_mpi(int code, const char* call) {
@@ -100,6 +107,7 @@ Communicator Communicator::duplicate(MPI_Comm comm, const RunContext& run) {
   {
     // In a communicator of one rank, a long call is no wait for another rank.
     const StallWatch::Waiting waiting(size > 1 ? run.stalls() : nullptr, "MPI_Comm_dup");
+    const auto no_forks = hold_forks_of_one(size);
     check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
   }
   return {copy, run, Owns::yes};
@@ -153,11 +161,13 @@ Communicator::~Communicator() {
   if (comm_ == MPI_COMM_NULL || owns_ == Owns::no || std::uncaught_exceptions() > 0 ||
       mpi_is_over())
     return;
+  const auto no_forks = hold_forks_of_one(size_);
   MPI_Comm_free(&comm_);
 }
 
 Communicator Communicator::split(int color, int key) const {
   const auto wait = waiting("MPI_Comm_split");
+  const auto no_forks = hold_forks_of_one(size_);
   MPI_Comm part = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split(comm_, color, key, &part), "MPI_Comm_split");
   return with_watch(part);
@@ -165,6 +175,7 @@ Communicator Communicator::split(int color, int key) const {
 
 Communicator Communicator::split_node() const {
   const auto wait = waiting("MPI_Comm_split_type");
+  const auto no_forks = hold_forks_of_one(size_);
   MPI_Comm node = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node),
             "MPI_Comm_split_type");

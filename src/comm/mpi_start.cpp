@@ -2,14 +2,13 @@
 #include "comm/mpi_start.hpp"
 
 #include <mpi.h>
-#include <pthread.h>
 #include <unistd.h>
 #include <lupine/error.hpp>
 
 #include <cstdlib>
-#include <mutex>
 
 #include "comm/communicator.hpp"
+#include "core/forks.hpp"
 
 namespace lupine {
 
@@ -19,18 +18,6 @@ namespace {
 pid_t& starter() {
   static pid_t process = 0;
   return process;
-}
-
-// Held while MPI is initialized, for which a fork() of another thread waits: its child would have
-// half of MPI. MPI itself forks meanwhile, on the thread that holds it.
-std::recursive_mutex& starting() {
-  static std::recursive_mutex mutex;
-  return mutex;
-}
-
-void keep_from_forks() {
-  const auto unlock = [] { starting().unlock(); };
-  pthread_atfork([] { starting().lock(); }, unlock, unlock);
 }
 
 bool is_started() {
@@ -63,9 +50,7 @@ void require_mpi() {
 void start_mpi() {
   require_not_over();
   if (is_started()) return;
-  static std::once_flag kept;
-  std::call_once(kept, keep_from_forks);
-  const std::lock_guard lock(starting());
+  const auto no_forks = hold_forks();  // MPI itself forks here, on this thread
   int provided = 0;
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
   starter() = ::getpid();

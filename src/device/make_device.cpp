@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "core/forks.hpp"
 #include "device/cpu/cpu_device.hpp"
 #include "device/cuda/cuda_hooks.hpp"
 #include "device/device.hpp"
@@ -19,8 +20,8 @@ std::unique_ptr<Device> make_device(const DeviceOptions& options) {
 
 // Small systems ask for it at each call, and without a driver the answer takes longer than some.
 int count_gpus() {
-  static const int count = cuda_devices().count;
-  return count;
+  static constinit MadeOnce<int> count([] { return cuda_devices().count; });
+  return count.get();
 }
 
 bool in_gpu_memory(const void* data) {

@@ -121,11 +121,11 @@ class OtherBlas {
 
 /// Null where Lupine calls what it is linked to.
 const OtherBlas* other() {
-  static const OtherBlas* const found = []() -> const OtherBlas* {
+  static constinit MadeOnce<const OtherBlas*> found([]() -> const OtherBlas* {
     const std::string path = named_blas();
     return path.empty() ? nullptr : new OtherBlas(path);
-  }();
-  return found;
+  });
+  return found.get();
 }
 
 // Newer OpenBLAS, such as 0.3.29, takes no more threads than OpenMP would have had when it was
@@ -151,7 +151,7 @@ bool is_other_blas() {
 }
 
 std::string blas_description() {
-  static const std::string description = [] {
+  static constinit MadeOnce<std::string> description([]() -> std::string {
     if (other() != nullptr) return other()->description();
     const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
     const auto end = config.find(' ', config.find(' ') + 1);
@@ -160,8 +160,8 @@ std::string blas_description() {
                        parallel == 2   ? "OpenMP"
                        : parallel == 1 ? "own"
                                        : "no");
-  }();
-  return description;
+  });
+  return description.get();
 }
 
 int blas_threads() {
@@ -170,7 +170,9 @@ int blas_threads() {
                                          : omp_get_max_threads();
 }
 
+// OpenBLAS takes memory for the threads here, under locks of its own.
 void set_blas_threads(int threads) {
+  const auto no_forks = hold_forks();
   allow_threads(threads);
   if (other() == nullptr)
     openblas_set_num_threads(threads);

@@ -12,6 +12,8 @@
 
 #include <string>
 
+#include "core/forks.hpp"
+
 namespace lupine {
 
 /// "OpenBLAS 0.3.21, SkylakeX kernels, OpenMP threads"; of another library what it says of itself,
@@ -46,7 +48,11 @@ template <class... Parameters>
 struct BlasRoutine<void(Parameters...)> {
   const char* name;
   void (*linked)(Parameters...);
-  void operator()(Parameters... parameters) const { blas_routine(name, linked)(parameters...); }
+  void operator()(Parameters... parameters) const {
+    const auto routine = blas_routine(name, linked);
+    const AheadOfForks call;
+    routine(parameters...);
+  }
 };
 template <class... Parameters>
 BlasRoutine(const char*, void (*)(Parameters...)) -> BlasRoutine<void(Parameters...)>;

@@ -18,6 +18,7 @@
 
 #include "core/counted.hpp"
 #include "core/expects.hpp"
+#include "core/forks.hpp"
 #include "host/thread_scope.hpp"
 
 // OpenBLAS exports these, but has no header for them.
@@ -76,6 +77,7 @@ void start_team(int threads) {
 /// Buffers for so many threads of OpenBLAS, which gives them up when the process forks, and for as
 /// many that call it at once. It keeps them.
 void take_buffers(int threads) {
+  const auto no_forks = hold_forks();
   const ThreadScope scope(threads);
   openblas_set_num_threads(threads);
   if (!blas_memory_alloc || !blas_memory_free) return;

@@ -11,6 +11,7 @@
 #include <random>
 #include <string_view>
 
+#include "core/forks.hpp"
 #include "core/random.hpp"
 
 namespace lupine {
@@ -47,8 +48,8 @@ std::uint64_t given_or_drawn() {
 }  // namespace
 
 std::uint64_t process_seed() {
-  static const std::uint64_t seed = given_or_drawn();
-  return seed;
+  static constinit MadeOnce<std::uint64_t> seed(given_or_drawn);
+  return seed.get();
 }
 
 }  // namespace lupine

@@ -17,6 +17,7 @@
 #include <memory>
 #include <sstream>
 
+#include "core/forks.hpp"
 #include "cpu/isa.hpp"
 #include "host/topology.hpp"
 
@@ -108,7 +109,7 @@ std::vector<std::string> words(const char* text) {
 }  // namespace
 
 const std::string& processor_model() {
-  static const std::string model = [] {
+  static constinit MadeOnce<std::string> model([] {
     const hwloc_topology_t topology = node_topology();
     const hwloc_obj_t package =
         topology ? hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0) : nullptr;
@@ -121,8 +122,8 @@ const std::string& processor_model() {
     const std::string part = info("CPUPart");
     return part.empty() ? "unknown processor"
                         : fmt::format("Arm processor {}/{}", info("CPUImplementer"), part);
-  }();
-  return model;
+  });
+  return model.get();
 }
 
 ProcessorInfo processor_info() {
@@ -187,9 +188,11 @@ std::string onednn_description() {
 
 bool native_bf16() {
 #if defined(LUPINE_WITH_ONEDNN) && defined(__x86_64__)
-  const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
-  return allowed_cpu_isa() >= CpuIsa::avx512_bf16 &&
-         (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+  static constinit MadeOnce<bool> has_it([] {
+    const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+    return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+  });
+  return allowed_cpu_isa() >= CpuIsa::avx512_bf16 && has_it.get();
 #else
   return false;
 #endif

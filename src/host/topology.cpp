@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/topology.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <mutex>
 #include <vector>
+
+#include "core/forks.hpp"
 
 namespace lupine {
 
@@ -23,23 +21,11 @@ Topology load_topology() {
   return topology;
 }
 
-// A fork waits while another thread loads the topology, which the child could not go on with.
-std::mutex& loading() {
-  static std::mutex mutex;
-  [[maybe_unused]] static const int noted = pthread_atfork(
-      [] { loading().lock(); }, [] { loading().unlock(); }, [] { loading().unlock(); });
-  return mutex;
-}
-
 }  // namespace
 
 hwloc_topology_t node_topology() {
-  static std::atomic<hwloc_topology_t> loaded = nullptr;
-  if (hwloc_topology_t known = loaded.load()) return known;
-  const std::lock_guard<std::mutex> turn(loading());
-  static const Topology topology = load_topology();
-  loaded = topology.get();
-  return topology.get();
+  static constinit MadeOnce<Topology> topology(load_topology);
+  return topology.get().get();
 }
 
 BitSet process_binding(hwloc_topology_t topology) {

@@ -7,6 +7,8 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #endif
 
+#include "core/forks.hpp"
+
 namespace lupine {
 
 Fault onednn_fault(bool no_memory, const char* why) {
@@ -61,6 +63,7 @@ bool onednn_works() {
 
 void onednn_multiply_add(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c) {
   if (c.empty() || a.columns == 0) return;
+  const AheadOfForks call;
   try {
     const bool bf16 = a.precision == Precision::bf16;
     const auto& multiply =

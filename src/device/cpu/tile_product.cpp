@@ -12,6 +12,7 @@
 #include "core/clock.hpp"
 #include "core/expects.hpp"
 #include "core/fastest.hpp"
+#include "core/forks.hpp"
 #include "cpu/loops.hpp"
 #include "device/cpu/onednn.hpp"
 #include "element/rounding.hpp"
@@ -157,6 +158,7 @@ bool measure_tiles() {
 void multiply_tile(const TileProduct& product, const Bfloat16* packed, const Bfloat16* b,
                    float* c) {
   LUPINE_EXPECTS(product.m % tile_unit == 0 && product.n % tile_unit == 0);
+  const AheadOfForks call;
   try {
     primitive(product)(packed, b, c);
   } catch (const dnnl::error& e) {
@@ -165,19 +167,19 @@ void multiply_tile(const TileProduct& product, const Bfloat16* packed, const Bfl
 }
 
 bool tiles_exist() {
-  static const bool exist = native_bf16() && [] {
+  static constinit MadeOnce<bool> exist([] {
     try {
-      return primitive({tile_unit, tile_unit, tile_unit}).reads_packed();
+      return native_bf16() && primitive({tile_unit, tile_unit, tile_unit}).reads_packed();
     } catch (const dnnl::error&) {
       return false;
     }
-  }();
-  return exist;
+  });
+  return exist.get();
 }
 
 bool tiles_pay() {
-  static const bool pay = tiles_exist() && measure_tiles();
-  return pay;
+  static constinit MadeOnce<bool> pay([] { return tiles_exist() && measure_tiles(); });
+  return pay.get();
 }
 
 #else

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "core/forks.hpp"
 #include "device/cuda/cuda_hooks.hpp"
 #include "device/cuda/driver.hpp"
 
@@ -59,8 +60,8 @@ Library load() {
 }
 
 const Library& library() {
-  static const Library loaded = load();
-  return loaded;
+  static constinit MadeOnce<Library> loaded(load);
+  return loaded.get();
 }
 
 /// Whether CUDA's driver is in the process. Small systems ask often, so the libraries are looked
@@ -72,6 +73,7 @@ bool driver_is_loaded() {
     bool found = false;
   };
   static Look look;
+  const auto no_forks = hold_forks();  // nor other threads
   if (look.found) return true;
   look.loads_before = look.loads;
   dl_iterate_phdr(
