@@ -183,6 +183,15 @@ def test_bounds_count_the_error_of_factors_where_a_tolerance_is_given(precision)
     assert bounded > 60
 
 
+@pytest.mark.parametrize("first", ["fp16", "fp32"])
+def test_a_step_that_shows_no_digit_is_not_the_last(first):
+    """With scales so far apart, the bound of the first step's factors says nothing of x."""
+    a = np.array([[0.0, 0, -1], [1, 0, 0], [0, -1, -4e78]])
+    x, info, warned = quietly(a, np.array([0.0, -1, 0]), first=first)
+    assert np.array_equal(x, [-1, 0, 0]) and not warned
+    assert [step.precision for step in info.steps] == [first, "fp64"]
+
+
 @pytest.mark.parametrize("n", [3, 4, 6, 10])
 @pytest.mark.parametrize("accuracy", ["forward", "certified"])
 def test_an_accurate_x_is_rounded_once(n, accuracy):

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "comm/process_grid.hpp"
 #include "device/checksum_keys.hpp"
@@ -18,6 +19,11 @@
 #include "solve/user_matrix.hpp"
 
 namespace lupine {
+
+struct ChangeOfMatrix {
+  std::string why;    ///< "A has changed in memory since it was read: column 2 ..."; empty: nothing
+  bool of_a = false;  ///< and not R A C alone, which can be made again
+};
 
 /// R A C for the scales R and C of equilibrate(). Where these are moderate, A stays where it is and
 /// the scales are applied to vectors. Otherwise products of A with vectors would leave FP64's
@@ -56,8 +62,9 @@ class ScaledMatrix {
     return checksum_of(op == Transpose::no ? scales.rows : scales.columns) == of_rows_ &&
            checksum_of(op == Transpose::no ? scales.columns : scales.rows) == of_columns_;
   }
-  /// Checksum::where_changed() of R A C where it is held; empty where it is not. Collective.
-  std::string where_changed() const;
+  /// What has changed in memory on any rank, of A, or of R A C where it is held. Collective.
+  /// @param of_a the checksum of A @param seen as in Checksum::where_changed(), of A
+  ChangeOfMatrix what_changed(const Checksum& of_a, std::optional<MatrixChecksum> seen = {}) const;
   /// What underflow can change in an entry of b - A y, for a y whose largest magnitude is 1, but
   /// for a factor of n.
   double underflow() const { return underflow_; }

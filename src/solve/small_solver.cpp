@@ -219,28 +219,20 @@ bool SmallSolver::load_and_factor() {
   return true;
 }
 
-// What has changed in memory since A was read there; empty: nothing.
-// @param seen see Checksum
-std::string SmallSolver::what_changed_of_a(std::optional<MatrixChecksum> seen) const {
-  const std::string of_a = checksum_->where_changed(all(), *device_, a_->local(),
-                                                    a_->element_columns(), a_->column(), seen);
-  return of_a.empty() ? scaled_->where_changed() : of_a;
-}
-
 // The solver that takes over, with A as it was loaded: a function is not called again, unless A has
 // changed in memory since.
 // @throws AccuracyError if A has, and is the caller's
 std::unique_ptr<Solver> SmallSolver::stepped() {
-  const std::string changed = checksum_ ? what_changed_of_a() : "";
-  if (!changed.empty() && !a_->is_copy()) {
-    step_.why = "A has changed in memory since it was read: " + changed;
+  const ChangeOfMatrix changed = checksum_ ? scaled_->what_changed(*checksum_) : ChangeOfMatrix{};
+  if (changed.of_a && !a_->is_copy()) {
+    step_.why = changed.why;
     Solution none;
     none.steps = {step_};
     none.probe_seed = seed_;
     throw no_solution(std::move(none));
   }
   const auto matrix = [&] {
-    if (!a_ || !changed.empty()) return source_;
+    if (!a_ || changed.of_a) return source_;
     const auto whole = a_->local().as<double>();
     const StorageOrder order =
         a_->transposed() ? StorageOrder::row_major : StorageOrder::column_major;
@@ -282,7 +274,7 @@ Determinant SmallSolver::determinant() {
   const Determinant found =
       judged(static_cast<Lu&>(factored_->solver()).determinant(all(), scaled_->scales()),
              *factored_, *device_, *a_);
-  const bool holds = found.doubt.empty() && what_changed_of_a().empty();
+  const bool holds = found.doubt.empty() && scaled_->what_changed(*checksum_).why.empty();
   return holds ? found : take_over().determinant();
 }
 
@@ -350,7 +342,8 @@ bool SmallSolver::solve_all(const RightHandSideSource& b, const std::vector<Mult
   for (const MultiVector& block : given)
     if (!solve_block(b, block, many, op, stored, solution)) return false;
   finish(op, solution);
-  if (!stored.hold(grid_, b, solution.x) || !what_changed_of_a(seen_).empty()) return false;
+  if (!stored.hold(grid_, b, solution.x) || !scaled_->what_changed(*checksum_, seen_).why.empty())
+    return false;
   return solution.doubt.empty() || !has_grown(factored_->factor_error().growth, n());
 }
 

@@ -85,7 +85,6 @@ class SmallSolver final : public Solver {
   /// Solves with L, U and the row exchanges of R A C, as LAPACK has them.
   class Lu;
   bool load_and_factor();
-  std::string what_changed_of_a(std::optional<MatrixChecksum> seen = {}) const;
   std::unique_ptr<Solver> stepped();
   Solver& take_over();
   std::vector<MultiVector> get(const RightHandSideSource& source, Transpose op);

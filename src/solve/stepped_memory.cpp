@@ -29,14 +29,9 @@ void SteppedSolver::load() {
 // @param seen see Checksum; @throws AccuracyError where A is the caller's, or has changed before
 bool SteppedSolver::read_again(std::optional<MatrixChecksum> seen) {
   const double begin = run().now();
-  const std::string of_a = checksum_->where_changed(all(), machine_.device(), a_->local(),
-                                                    a_->element_columns(), a_->column(), seen);
-  const std::string of_scaled = scaled_->where_changed();
+  const ChangeOfMatrix changed = scaled_->what_changed(*checksum_, seen);
   check_seconds_ += run().now() - begin;
-  if (of_a.empty() && of_scaled.empty()) return false;
-  return begin_again(
-      "A has changed in memory since it was read: " + (of_a.empty() ? of_scaled : of_a),
-      !of_a.empty());
+  return !changed.why.empty() && begin_again(changed.why, changed.of_a);
 }
 
 // Begins again with the first step, since something has changed in memory. Returns true.

@@ -371,8 +371,8 @@ void SteppedSolver::accept_as_singular(std::vector<std::int64_t>& unsolved, Solu
 
 // Why the step is not accepted; empty if it is. Low-precision factors may solve even with a
 // singular A if b happens to allow it. So where A may be singular to working precision, or the
-// factors tell no bound of any error, the step is not accepted, and FP64 decides: without a further
-// step, or with rotations where entries have grown.
+// factors tell no bound of any error, or one that leaves no digit, the step is not accepted, and
+// FP64 decides: without a further step, or with rotations where entries have grown.
 std::string SteppedSolver::why_not(const Solution& solution,
                                    const std::vector<std::int64_t>& unsolved) {
   if (!unsolved.empty()) {
@@ -408,7 +408,12 @@ std::string SteppedSolver::why_not(const Solution& solution,
         "its factors tell no bound of any error: the condition number is at least "
         "{:.2g}",
         condition.value);
-  return condition.value * eps < 1 ? "" : "A may be singular";
+  if (!(condition.value * eps < 1)) return "A may be singular";
+  const auto has_no_digit = [](const SolveColumn& column) {
+    return column.why.empty() && !(column.forward_bound < no_digit);
+  };
+  return std::ranges::any_of(solution.columns, has_no_digit) ? "its factors show no digit of x"
+                                                             : "";
 }
 
 void SteppedSolver::finish(Solution& solution) {
