@@ -18,64 +18,68 @@ namespace {
 struct alignas(64) Calls {
   std::atomic<int> running = 0;
 };
-constinit std::array<Calls, 64> calls;
-constinit std::atomic<bool> is_forking = false;
+void before_fork();
+void after_fork();
+void in_child();
+
+struct State {
+  State() { pthread_atfork(before_fork, after_fork, in_child); }
+
+  // A child gets another one: the thread that holds its copy has another number there, and could
+  // not unlock it.
+  std::recursive_mutex* forks = new std::recursive_mutex;
+  std::atomic<bool> is_forking = false;
+  std::array<Calls, 64> calls;
+  std::atomic<std::size_t> threads = 0;  // that have counted
+};
+
+State& state() {
+  static State state;
+  return state;
+}
 
 std::atomic<int>& own_calls() {
-  static constinit std::atomic<std::size_t> threads = 0;
-  thread_local const std::size_t place = threads++ % calls.size();
-  return calls[place].running;
+  thread_local const std::size_t place = state().threads++ % state().calls.size();
+  return state().calls[place].running;
 }
 
 void await_calls() {
   constexpr std::chrono::milliseconds longest{50};
   const auto end = std::chrono::steady_clock::now() + longest;
   const auto is_done = [](const Calls& some) { return some.running == 0; };
-  while (!std::ranges::all_of(calls, is_done) && std::chrono::steady_clock::now() < end)
+  while (!std::ranges::all_of(state().calls, is_done) && std::chrono::steady_clock::now() < end)
     std::this_thread::yield();
 }
 
-// A child gets another one: the thread that holds its copy has another number there, and could not
-// unlock it.
-std::recursive_mutex*& forks();
-
 void before_fork() {
-  forks()->lock();
-  is_forking = true;
+  state().forks->lock();
+  state().is_forking = true;
   await_calls();
 }
 void after_fork() {
-  is_forking = false;
-  forks()->unlock();
+  state().is_forking = false;
+  state().forks->unlock();
 }
 void in_child() {
-  forks() = new std::recursive_mutex;
-  for (Calls& some : calls) some.running = 0;
-  is_forking = false;
-}
-
-std::recursive_mutex*& forks() {
-  static std::recursive_mutex* one = [] {
-    pthread_atfork(before_fork, after_fork, in_child);
-    return new std::recursive_mutex;
-  }();
-  return one;
+  state().forks = new std::recursive_mutex;
+  for (Calls& some : state().calls) some.running = 0;
+  state().is_forking = false;
 }
 
 // Made as the library is loaded, before there are threads that fork.
-[[maybe_unused]] const std::recursive_mutex* const made = forks();
+[[maybe_unused]] const bool is_made = state().forks != nullptr;
 
 }  // namespace
 
 std::unique_lock<std::recursive_mutex> hold_forks() {
-  return std::unique_lock(*forks());
+  return std::unique_lock(*state().forks);
 }
 
 AheadOfForks::AheadOfForks() {
   std::atomic<int>& running = own_calls();
   while (true) {
     ++running;
-    if (!is_forking) return;
+    if (!state().is_forking) return;
     --running;
     hold_forks();  // until the fork is over
   }
