@@ -133,12 +133,12 @@ int ScaledMatrix::exponent_of_b() const {
 
 ChangeOfMatrix ScaledMatrix::what_changed(const Checksum& of_a,
                                           std::optional<MatrixChecksum> seen) const {
-  const auto where = [&](const Checksum& sum, ConstAnyMatrix now, auto... read) {
-    return sum.where_changed(grid_.all(), device_, now, a_.element_columns(), a_.column(), read...);
-  };
-  std::string found = where(of_a, a_.local(), seen);
+  std::string found =
+      of_a.where_changed(grid_.all(), device_, a_.local(), a_.element_columns(), a_.column(), seen);
   const bool is_of_a = !found.empty();
-  if (!is_of_a && held_) found = where(*checksum_, held_->local());
+  if (!is_of_a && held_)
+    found = checksum_->where_changed(grid_.all(), device_, held_->local(), a_.element_columns(),
+                                     a_.column());
   return {found.empty() ? "" : "A has changed in memory since it was read: " + found, is_of_a};
 }
 
