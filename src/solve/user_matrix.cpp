@@ -77,6 +77,7 @@ UserMatrix::UserMatrix(const ProcessGrid& grid, Device& device, const MatrixSour
       part.emplace(device, copy_->local().as<double>());
     });
     source.fill(grid, rows_, of_elements, *part);
+    agree(grid.all(), [&] { checksums_ = part->checksums(); });
   }
   stop_if_interrupted(grid.all());
 }

@@ -5,6 +5,7 @@
 
 #include <lupine/solve.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,8 @@ class UserMatrix {
   System system(const ProcessGrid& grid, Device& device, Transpose transpose) const;
   /// Whether this is a copy of A, which can be made again from its source.
   bool is_copy() const { return copy_.has_value(); }
+  /// Device::checksums_of_columns() of a copy, as it was made; empty where A is the user's.
+  const std::vector<std::uint64_t>& checksums() const { return checksums_; }
 
  private:
   Distribution elements(const Distribution& of) const {
@@ -70,6 +73,7 @@ class UserMatrix {
   Distribution columns_;
   bool transposed_;
   std::optional<DistributedMatrix> copy_;
+  std::vector<std::uint64_t> checksums_;
   ConstAnyMatrix local_;
 };
 

@@ -167,8 +167,8 @@ class FileRightHandSide : public SolvedOnRank {
         shares_(file_->rows(), all) {
     check(all, parts_of(field_) * n);  // before memory is taken for as many numbers as it says
     file_->check(all);
+    for (std::int64_t& count : shares_.counts) count *= parts_of(file_->field());
     read(all);
-    for (std::int64_t& count : shares_.counts) count *= parts_of(field_);
   }
 
   std::int64_t count() const override { return file_->columns(); }
@@ -184,28 +184,42 @@ class FileRightHandSide : public SolvedOnRank {
     LUPINE_EXPECTS(std::ssize(b) == parts_of(field_) * file_->rows());
     const bool changed = checksum_of(column(k)) != read_[static_cast<std::size_t>(k)];
     if (grid.all().all_reduce(std::int64_t{changed}, Reduction::max) != 0) read(grid.all());
-    grid.all().all_gather(column(k), b, shares_.counts);
+    if (field_ == file_->field()) return grid.all().all_gather(column(k), b, shares_.counts);
+    std::vector<double> real_parts(b.size() / 2);
+    grid.all().all_gather(column(k), real_parts, shares_.counts);
+    for (std::size_t i = 0; i < real_parts.size(); ++i) {
+      b[2 * i] = real_parts[i];
+      b[2 * i + 1] = 0;
+    }
   }
 
  private:
-  // Reads the rank's rows; again where they have changed in memory.
+  // Reads the rank's rows; again where one of all ranks' numbers has changed on the way.
   void read(const Communicator& all) const {
+    constexpr int most_reads = 3;
     const std::int64_t rows = shares_.mine.local_size() * parts_of(file_->field());
     agree(all, [&] { mine_.assign(static_cast<std::size_t>(rows * count()), 0.0); });
     const MatrixPart part{{all.size(), 1}, shares_.mine, Distribution(count(), count(), 1, 0)};
-    PartWriter mine({mine_.data(), rows, count(), std::max<std::int64_t>(rows, 1)});
-    file_->read(all, part, mine);
-    if (field_ != file_->field())
-      agree(all, [&] {
-        std::vector<double> pairs(2 * mine_.size(), 0.0);
-        for (std::size_t i = 0; i < mine_.size(); ++i) pairs[2 * i] = mine_[i];
-        mine_ = std::move(pairs);
-      });
-    read_.clear();
-    for (std::int64_t k = 0; k < count(); ++k) read_.push_back(checksum_of(column(k)));
+    bool changed = true;
+    for (int reads = 0; changed; ++reads) {
+      if (reads == most_reads)
+        throw Fault(description() + " changes in memory each time that it is read");
+      PartWriter mine({mine_.data(), rows, count(), std::max<std::int64_t>(rows, 1)});
+      file_->read(all, part, mine);
+      std::vector<std::uint64_t> written = mine.checksums();
+      read_.clear();
+      for (std::int64_t k = 0; k < count(); ++k) {
+        read_.push_back(checksum_of(column(k)));
+        written[static_cast<std::size_t>(k)] -= read_.back().places;
+        written.back() -= read_.back().bits;
+      }
+      const bool holds = std::ranges::all_of(written, [](std::uint64_t sum) { return sum == 0; });
+      changed = all.all_reduce(std::int64_t{!holds}, Reduction::max) != 0;
+    }
   }
   std::span<const double> column(std::int64_t k) const {
-    const auto rows = static_cast<std::size_t>(parts_of(field_) * shares_.mine.local_size());
+    const auto rows =
+        static_cast<std::size_t>(parts_of(file_->field()) * shares_.mine.local_size());
     return std::span(mine_).subspan(static_cast<std::size_t>(k) * rows, rows);
   }
 

@@ -8,11 +8,13 @@ LUPINE_EVERY_LIMIT=1: steps of 5 %, for every command, with ranks and threads.
 """
 
 import contextlib
+import errno
 import json
 import os
 import struct
 import subprocess
 import tempfile
+import time
 import unittest
 
 from test_cli import COMMAND, ENVIRONMENT, Case, Outcome, command_line, run
@@ -52,6 +54,18 @@ def new_group():
                 return group, path
             os.rmdir(group)
     return None
+
+
+def remove_group(group):
+    """Removes a control group whose last process has just ended: the kernel may still count it."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return os.rmdir(group)
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() > end:
+                raise
+        time.sleep(0.05)
 
 
 def document_of(*words, **how):
@@ -176,7 +190,7 @@ class Limits(WithMatrix):
         if not found:
             self.skipTest("no control group can be made here")
         group, limit = found
-        self.addCleanup(os.rmdir, group)
+        self.addCleanup(remove_group, group)
         for name in SYSTEMS if EVERY else ("hpl",):
             _, document = document_of(*SYSTEMS[name], folder=self.folder)
             needed = document["memory"]["needed_per_rank_bytes"]

@@ -27,7 +27,8 @@ using Element = std::function<double(std::int64_t, std::int64_t)>;
 
 constexpr double untouched = 12345.5;
 
-/// A rank's part of a matrix, filled by a source. The memory around it must stay untouched.
+/// A rank's part of a matrix, filled by a source. The memory around it must stay untouched, and the
+/// checksums taken while it is written are those of what is there.
 struct Part {
   Part(const MatrixSource& source, const ProcessGrid& grid, std::int64_t nb)
       : rows(grid.rows(source.n(), nb)),
@@ -41,6 +42,13 @@ struct Part {
     PartWriter writer(*device, {there.as<double>(), rows.local_size(), columns.local_size(), ld});
     source.fill(grid, rows, columns, writer);
     device->download(*queue, there.as<double>(), memory);
+    std::vector<std::uint64_t> sums(static_cast<std::size_t>(columns.local_size()) + 1);
+    const Buffer found = device->allocate(std::ssize(sums) * 8);
+    const MatrixView<const double> written{there.as<double>(), rows.local_size(),
+                                           columns.local_size(), ld};
+    device->checksums_of_columns(*queue, ConstAnyMatrix(written), found.as<std::uint64_t>());
+    device->download(*queue, found.as<std::uint64_t>(), sums);
+    CHECK(writer.checksums() == sums);
   }
 
   bool is(const Element& element) const {

@@ -77,6 +77,7 @@ class Shown final : public MatrixSource {
         for (std::int64_t i = 0; i < to.rows; ++i)
           to(i, j) = element(rows.global({i}).value, columns.global({first + j}).value);
     });
+    if (flips_once_filled && fills == 1) flip();
   }
   // Changes the rank's last element.
   void flip() const {
@@ -87,6 +88,7 @@ class Shown final : public MatrixSource {
     if (part.rows > 1 && part.columns > 0) std::swap(part(0, 0), part(part.rows - 1, 0));
   }
 
+  bool flips_once_filled = false;  // in the first fill(), on each rank
   mutable MatrixView<double> part;
   mutable int fills = 0;
 };
@@ -170,6 +172,24 @@ TEST_CASE("an A whose bits have changed in memory is read again", "[solve][memor
     const std::string expected = "of rank " + std::to_string(last_rank()) + "'s part";
     CHECK(s.steps.front().why.find("A has changed in memory") != std::string::npos);
     CHECK(s.steps.front().why.find(expected) != std::string::npos);
+  }
+}
+
+TEST_CASE("an A that has changed before the first pass over it is read again", "[solve][memory]") {
+  if (device_choice().device != DeviceKind::cpu) return;
+  for (const GridShape shape : shapes()) {
+    CAPTURE(shape.nprow, shape.npcol);
+    const auto source = std::make_shared<Shown>();
+    source->flips_once_filled = true;
+    const Solution s = solve(MPI_COMM_WORLD, Matrix(source), after([] {}), options(shape, 8));
+    CHECK(source->fills == 2);
+    CHECK(error(s.x) < 1e-14);
+    CHECK(s.steps.front().why.find("A has changed in memory") != std::string::npos);
+    if (last_rank() > 0) continue;
+    const auto small = std::make_shared<Shown>();
+    small->flips_once_filled = true;
+    CHECK(error(solve(MPI_COMM_WORLD, Matrix(small), after([] {}), SolveOptions{}).x) < 1e-14);
+    CHECK(small->fills == 2);
   }
 }
 
