@@ -215,17 +215,23 @@ DistributedMatrix BenchmarkRunner::generate(const MatrixSpec& spec) {
 
 // Kernels are loaded or compiled, threads started and algorithms chosen when they are first used;
 // the benchmark should time the computation alone. So a small problem is solved first. A GPU's
-// libraries choose algorithms by size: there, all steps of the real size are rehearsed before.
+// libraries choose algorithms by size: there, all steps of the real size are rehearsed before, and
+// the memory that they took is kept.
 void BenchmarkRunner::warm_up() {
   if (warm_ || setup().machine.paper) return;
   warm_ = true;
   const auto span = machine_.run().span(Track::stages, {.activity = Activity::warm_up});
   const RunContext::Tracing none(machine_.run(), nullptr);  // this span alone
   LuPlan lu = setup().lu;
+  device().keep_memory(true);
   if (lu.overlaps) {
     const Rehearsal rehearsal(device());
-    DistributedMatrix a = generate(warming_matrix(lu.n, lu.pivoting));
-    factorize(machine_.transport(), a, lu);
+    const MatrixSpec whole = warming_matrix(lu.n, lu.pivoting);
+    DistributedMatrix a = generate(whole);
+    const FactorOutcome factors = factorize(machine_.transport(), a, lu, {}, {.rehearses = true});
+    Setup one_correction = setup();
+    one_correction.options.max_iterations = 1;
+    if (factors.usable()) find_x(one_correction, machine_.transport(), a, factors.pivots, whole);
   }
   lu.n = std::min(lu.n, std::max(least_warming, 4 * lu.nb));
   const MatrixSpec small = warming_matrix(lu.n, lu.pivoting);

@@ -163,6 +163,9 @@ class Device {
   /// The device's own memory; nothing if it uses the host's.
   virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
 
+  /// While on, device memory that is given back stays for the next allocation of its size: a timed
+  /// run finds there what its warm-up has allocated. It is given up where memory runs short.
+  virtual void keep_memory(bool /*on*/) {}
   /// Device memory, not initialized. @throws Fault "out of memory: ..." with the size
   virtual Buffer allocate(std::int64_t bytes) = 0;
   /// Makes `memory` at least as large. What it held is lost if it was smaller, and its room is

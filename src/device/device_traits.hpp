@@ -30,6 +30,10 @@ struct DeviceTraits {
   /// Flop/s of a rank's updates with 16-bit, FP32 and FP64 operands, where a problem is too small
   /// for a measurement. Only their ratios count.
   double assumed_low, assumed_fp32, assumed_fp64;
+  double trial_noise;  ///< rates within this factor count as equal: trials differ by as much
+  /// The order of an HPL-MxP in which a correction takes as long as the factorization. The share of
+  /// a correction is that order over n.
+  double correction_order;
   /// An emulated update copies all of L, and this many columns of U at a time, to FP32. 0: it makes
   /// no such copies.
   std::int64_t emulated_columns;

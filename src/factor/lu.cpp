@@ -41,7 +41,7 @@ class BlockLu {
                   PanelRing::diagonal_bytes(options.width, options)),
         status_(device_.allocate(sizeof(FactorStatus))),
         times_(outcome_.times, run_, *panels_),
-        pace_(device_, *updates_, how.panel_part) {
+        pace_(device_, *updates_, how) {
     newest_update_ = updates_->record();
     columns_.resize(static_cast<std::size_t>(a.columns().local_size() / chunk_ + 1));
     for (int slot = 0; slot < ring_.slots(); ++slot)

@@ -13,6 +13,7 @@
 
 #include "device/device.hpp"
 #include "factor/equal_vector.hpp"
+#include "factor/factor_run.hpp"
 #include "factor/pivoted_panel.hpp"
 #include "factor/queue_times.hpp"
 #include "factor/worst_status.hpp"
@@ -21,13 +22,6 @@
 #include "transport/transport.hpp"
 
 namespace lupine {
-
-/// What is asked of one factorization beside its plan.
-struct FactorRun {
-  std::int64_t steps = -1;  ///< number of steps after which to stop; < 0: factor all columns
-  /// The part of the device (0 to 1) that panels get beside updates; < 0: as measured times say.
-  double panel_part = -1;
-};
 
 /// The result of a factorization. All members but the times are equal on every rank.
 struct FactorOutcome : FactorVerdict {

@@ -11,7 +11,7 @@ PivotMoves::PivotMoves(Device& device, const Distribution& rows, std::int64_t wi
   pivots_.resize(static_cast<std::size_t>(rows.size()));
   // One slot more than there are panels: while the moves of panel q are written, the queues may
   // still read the moves of panel q - slots.
-  for (int i = 0; i <= slots; ++i) slots_.push_back({DeviceRowMoves(device, 4 * width)});
+  for (int i = 0; i <= slots; ++i) slots_.push_back({DeviceRowMoves(device, width)});
 }
 
 const DeviceRowMoves& PivotMoves::of(const Panel& q, const Carrier& carrier,

@@ -36,8 +36,8 @@ void LuSolver::plan_moves(std::vector<DeviceRowMoves>& moves, Exchanges exchange
     const Step s = steps_[k];
     const auto mine = pivots_.subspan(static_cast<std::size_t>(s.begin.value),
                                       static_cast<std::size_t>(s.width()));
-    const RowMoves planned = plan_row_moves(mine, s.begin, lu_.rows(), exchanges);
-    moves.emplace_back(device_, std::ssize(planned.rows)).set(*queue_, planned);
+    moves.emplace_back(device_, width_)
+        .set(*queue_, plan_row_moves(mine, s.begin, lu_.rows(), exchanges));
   }
 }
 

@@ -112,7 +112,7 @@ void Planning::choose_precision() {
   const std::int64_t order = o.n == 0 ? largest : too_large ? 1 : o.n;
   const Rates rates = update_rates(machine_, compared, order);
   if (o.precision == Precision::automatic) {
-    o.precision = rates.fastest();
+    o.precision = rates.fastest_benchmark(o.device, order);
     setup_.reasons.precision = rates.text(o.precision);
   }
   setup_.fast = rates.of(o.precision) >= fast_ratio * rates.of(Precision::fp32);

@@ -101,6 +101,11 @@ std::vector<Rounds> measure(const Machine& machine, std::span<const Precision> p
   return rates;
 }
 
+// Of HPL-MxP's own matrices, by their scaled residuals on an H200 and on processors.
+int corrections_of(Precision precision) {
+  return precision == Precision::bf16 ? 3 : precision == Precision::fp16 ? 2 : 1;
+}
+
 // Where simulated rates are from: " (by the machine file: assumed)", or a word for each precision.
 std::string words_of_paper(const std::vector<Rate>& rates) {
   const auto differs = [&](const Rate& rate) { return rate.word != rates.front().word; };
@@ -127,7 +132,7 @@ double Rates::measured(Precision precision) const {
   return 0;
 }
 
-Precision Rates::fastest() const {
+Precision Rates::fastest(double nearly) const {
   LUPINE_EXPECTS(!all_.empty());
   const auto slower = [](const Rate& a, const Rate& b) { return a.flops < b.flops; };
   const double most = std::max_element(all_.begin(), all_.end(), slower)->flops;
@@ -137,6 +142,14 @@ Precision Rates::fastest() const {
         (!best || unit_roundoff(rate.precision) < unit_roundoff(best->precision)))
       best = &rate;
   return best->precision;
+}
+
+Precision Rates::fastest_benchmark(DeviceKind device, std::int64_t n) const {
+  const DeviceTraits& traits = traits_of(device);
+  const double share = traits.correction_order / static_cast<double>(n);  // of one correction
+  std::vector<Rate> scores = all_;
+  for (Rate& rate : scores) rate.flops /= 1 + corrections_of(rate.precision) * share;
+  return Rates(std::move(scores)).fastest(traits.trial_noise);
 }
 
 Rates Rates::among(std::span<const Precision> precisions) const {

@@ -37,8 +37,6 @@ struct Rate {
 /// The rates of a machine, equal on every rank.
 class Rates {
  public:
-  static constexpr double nearly = 1.03;  ///< rates within this factor count as equal
-
   Rates() = default;
   explicit Rates(std::vector<Rate> all) : all_(std::move(all)) {}
   const std::vector<Rate>& all() const { return all_; }
@@ -48,7 +46,10 @@ class Rates {
   double measured(Precision precision) const;
   /// The precision with the highest rate; within a factor of `nearly` of it, the most accurate one.
   /// @pre there is a rate
-  Precision fastest() const;
+  Precision fastest(double nearly = 1.03) const;
+  /// The same for an HPL-MxP of order n on devices of this kind, by the time of its updates and of
+  /// the corrections that the precision needs: FP32 one, FP16 two, BF16 three.
+  Precision fastest_benchmark(DeviceKind device, std::int64_t n) const;
   /// The rates of these precisions alone.
   Rates among(std::span<const Precision> precisions) const;
   /// The rates in words, those of `chosen` first: "304 GFLOP/s; bf16 162, fp32 307 (measured)".

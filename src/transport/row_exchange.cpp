@@ -8,8 +8,9 @@
 
 namespace lupine {
 
-DeviceRowMoves::DeviceRowMoves(Device& device, std::int64_t most)
-    : device_(&device), rows_(device.allocate(most * std::int64_t{sizeof(std::int64_t)})) {}
+// A row that moves has two entries: where it is, and where it goes.
+DeviceRowMoves::DeviceRowMoves(Device& device, std::int64_t pivots)
+    : device_(&device), rows_(device.allocate(4 * pivots * std::int64_t{sizeof(std::int64_t)})) {}
 
 void DeviceRowMoves::set(Queue& queue, const RowMoves& moves) {
   within_ = moves.within;

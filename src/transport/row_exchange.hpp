@@ -18,8 +18,8 @@ namespace lupine {
 class DeviceRowMoves {
  public:
   using Peer = RowMoves::Peer;
-  /// @param most entries of RowMoves::rows at most: four for each pivot, or what set() will get
-  DeviceRowMoves(Device& device, std::int64_t most);
+  /// @param pivots at most, each of which moves two rows
+  DeviceRowMoves(Device& device, std::int64_t pivots);
   /// Replaces the moves, and waits until the rows are in device memory. Operations that use the
   /// old moves must be done.
   void set(Queue& queue, const RowMoves& moves);

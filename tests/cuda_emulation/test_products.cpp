@@ -5,6 +5,7 @@
 #include <cublas_v2.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -73,10 +74,12 @@ std::vector<T> plain_product(const Sizes& s, T alpha, const std::vector<T>& a,
 /// All that one product of cuBLASLt needs.
 struct Lt {
   cublasLtHandle_t handle = nullptr;
-  cublasLtMatmulDesc_t operation = nullptr;
-  cublasLtMatrixLayout_t a = nullptr;
-  cublasLtMatrixLayout_t b = nullptr;
-  cublasLtMatrixLayout_t d = nullptr;
+  mutable cublasLtMatmulDescOpaque_t description{};
+  mutable std::array<cublasLtMatrixLayoutOpaque_t, 3> layouts{};
+  cublasLtMatmulDesc_t operation = &description;
+  cublasLtMatrixLayout_t a = &layouts[0];
+  cublasLtMatrixLayout_t b = &layouts[1];
+  cublasLtMatrixLayout_t d = &layouts[2];
   cublasLtMatmulPreference_t preference = nullptr;
 
   Lt(const Sizes& s, cudaDataType in, cudaDataType out, cublasComputeType_t compute)
@@ -84,22 +87,20 @@ struct Lt {
   Lt(const Sizes& s, cudaDataType in, cudaDataType out, cublasComputeType_t compute,
      cudaDataType scalars) {
     REQUIRE(cublasLtCreate(&handle) == CUBLAS_STATUS_SUCCESS);
-    REQUIRE(cublasLtMatmulDescCreate(&operation, compute, scalars) == CUBLAS_STATUS_SUCCESS);
+    REQUIRE(cublasLtMatmulDescInit(operation, compute, scalars) == CUBLAS_STATUS_SUCCESS);
     const cublasOperation_t ta = s.ta ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t tb = s.tb ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof(ta));
     cublasLtMatmulDescSetAttribute(operation, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof(tb));
-    cublasLtMatrixLayoutCreate(&a, in, s.ta ? s.k : s.m, s.ta ? s.m : s.k, s.lda());
-    cublasLtMatrixLayoutCreate(&b, in, s.tb ? s.n : s.k, s.tb ? s.k : s.n, s.ldb());
-    cublasLtMatrixLayoutCreate(&d, out, s.m, s.n, s.ldc());
+    cublasLtMatrixLayoutInit(a, in, s.ta ? s.k : s.m, s.ta ? s.m : s.k, s.lda());
+    cublasLtMatrixLayoutInit(b, in, s.tb ? s.n : s.k, s.tb ? s.k : s.n, s.ldb());
+    cublasLtMatrixLayoutInit(d, out, s.m, s.n, s.ldc());
     REQUIRE(cublasLtMatmulPreferenceCreate(&preference) == CUBLAS_STATUS_SUCCESS);
   }
   Lt(const Lt&) = delete;
   Lt& operator=(const Lt&) = delete;
   ~Lt() {
     cublasLtMatmulPreferenceDestroy(preference);
-    for (auto* layout : {a, b, d}) cublasLtMatrixLayoutDestroy(layout);
-    cublasLtMatmulDescDestroy(operation);
     cublasLtDestroy(handle);
   }
   void prefer(std::uint64_t workspace, std::uint32_t alignment_a) const {
@@ -250,12 +251,10 @@ TEST_CASE("cuBLASLt refuses less alignment and less workspace than was promised"
   CHECK(multiply(found, 0, workspace.data + 128, bytes) == CUBLAS_STATUS_INVALID_VALUE);
   CHECK(multiply(found, 0, nullptr, bytes) == CUBLAS_STATUS_INVALID_VALUE);
   // An algorithm for columns 16 bytes apart does not do for 19 elements of two bytes.
-  cublasLtMatrixLayoutDestroy(lt.a);
-  cublasLtMatrixLayoutCreate(&lt.a, CUDA_R_16F, 16, 5, 24);
+  cublasLtMatrixLayoutInit(lt.a, CUDA_R_16F, 16, 5, 24);
   const auto aligned = lt.first();
   CHECK(multiply(aligned, 0, workspace.data, bytes) == CUBLAS_STATUS_SUCCESS);
-  cublasLtMatrixLayoutDestroy(lt.a);
-  cublasLtMatrixLayoutCreate(&lt.a, CUDA_R_16F, 16, 5, 19);
+  cublasLtMatrixLayoutInit(lt.a, CUDA_R_16F, 16, 5, 19);
   CHECK(multiply(aligned, 0, workspace.data, bytes) == CUBLAS_STATUS_NOT_SUPPORTED);
   // The last element must be there.
   CHECK(multiply(found, 1000 - 92 + 4, workspace.data, bytes) == CUBLAS_STATUS_INVALID_VALUE);

@@ -7,8 +7,6 @@
 #include "cublas_api.h"
 
 using cublasLtHandle_t = struct cublasLtContext*;
-using cublasLtMatmulDesc_t = struct cublasLtMatmulDescOpaque_t*;
-using cublasLtMatrixLayout_t = struct cublasLtMatrixLayoutOpaque_t*;
 using cublasLtMatmulPreference_t = struct cublasLtMatmulPreferenceOpaque_t*;
 
 enum cublasLtPointerMode_t { CUBLASLT_POINTER_MODE_HOST = 0, CUBLASLT_POINTER_MODE_DEVICE = 1 };
@@ -20,6 +18,24 @@ enum cublasLtMatmulDescAttributes_t {
   CUBLASLT_MATMUL_DESC_TRANSB = 4,
   CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET = 15
 };
+/// What the real ones hold is not declared: words in which such fields have room.
+struct cublasLtMatmulDescOpaque_t {
+  cublasComputeType_t compute;
+  cudaDataType scale;
+  cublasLtPointerMode_t mode;
+  cublasOperation_t transa;
+  cublasOperation_t transb;
+  std::int32_t multiprocessors;
+};
+struct cublasLtMatrixLayoutOpaque_t {
+  cudaDataType type;
+  std::uint64_t rows;
+  std::uint64_t columns;
+  std::int64_t ld;
+};
+using cublasLtMatmulDesc_t = cublasLtMatmulDescOpaque_t*;
+using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t*;
+
 enum cublasLtReductionScheme_t {
   CUBLASLT_REDUCTION_SCHEME_NONE = 0,
   CUBLASLT_REDUCTION_SCHEME_INPLACE = 1,
@@ -63,16 +79,13 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle);
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle);
 std::size_t cublasLtGetVersion();
 
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation,
-                                        cublasComputeType_t compute_type, cudaDataType scale_type);
-cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation);
+cublasStatus_t cublasLtMatmulDescInit(cublasLtMatmulDesc_t operation,
+                                      cublasComputeType_t compute_type, cudaDataType scale_type);
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
                                               cublasLtMatmulDescAttributes_t attribute,
                                               const void* value, std::size_t bytes);
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type,
-                                          std::uint64_t rows, std::uint64_t columns,
-                                          std::int64_t ld);
-cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout);
+cublasStatus_t cublasLtMatrixLayoutInit(cublasLtMatrixLayout_t layout, cudaDataType type,
+                                        std::uint64_t rows, std::uint64_t columns, std::int64_t ld);
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
                                                 cublasLtMatrixLayoutAttribute_t attribute,
                                                 const void* value, std::size_t bytes);

@@ -150,7 +150,7 @@ CudaDevice::CudaDevice(const DeviceOptions& options)
       gpu_(options.gpu),
       reserved_(options.reserved),
       fp64_(options.fp64),
-      allocated_(std::make_shared<GpuBytes>()),
+      memory_(std::make_shared<GpuMemory>()),
       pool_(std::make_shared<LanePool>()),
       peers_(std::make_shared<Peers>(options.run)) {
   const CudaDevices found = gpus_here();
@@ -214,7 +214,7 @@ std::optional<DeviceMemory> CudaDevice::memory() const {
                       identity_of(properties_),
                       fmt::format("GPU {} ({}, {})", gpu_, properties_.name,
                                   identity_of(properties_).substr(0, 12)),
-                      allocated_->most};
+                      memory_->most()};
 }
 
 namespace {
@@ -248,8 +248,7 @@ void CudaDevice::synchronize_all() {
 
 Buffer CudaDevice::allocate(std::int64_t bytes) {
   use();
-  return allocate_on_gpu(
-      bytes, [peers = peers_] { peers->drain(); }, allocated_);
+  return memory_->allocate(bytes, [peers = peers_] { peers->drain(); });
 }
 
 Buffer CudaDevice::allocate_host(std::int64_t bytes) {
@@ -274,10 +273,9 @@ std::unique_ptr<Queue> CudaDevice::make_queue(Priority priority) {
         (best == pool_->end() || (*at)->scratch_bytes() > (*best)->scratch_bytes()))
       best = at;
   if (best == pool_->end())
-    return std::make_unique<CudaQueue>(
-        std::make_unique<Lane>(
-            priority, [peers = peers_] { peers->drain(); }, allocated_),
-        pool_, peers_);
+    return std::make_unique<CudaQueue>(std::make_unique<Lane>(
+                                           priority, [peers = peers_] { peers->drain(); }, memory_),
+                                       pool_, peers_);
   std::unique_ptr<Lane> lane = std::move(*best);
   pool_->erase(best);
   return std::make_unique<CudaQueue>(std::move(lane), pool_, peers_);

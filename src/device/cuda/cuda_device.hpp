@@ -69,6 +69,7 @@ class CudaDevice : public Device {
   void synchronize_all() override;
   std::optional<DeviceMemory> memory() const override;
 
+  void keep_memory(bool on) override { memory_->keep(on); }
   Buffer allocate(std::int64_t bytes) override;
   Buffer allocate_host(std::int64_t bytes) override;
   std::unique_ptr<Queue> make_queue(Priority priority) override;
@@ -175,7 +176,7 @@ class CudaDevice : public Device {
   std::shared_ptr<GreenParts> parts_;  // null: none are asked for yet, or there are none
   bool parts_failed_ = false;
   cudaDeviceProp properties_{};
-  std::shared_ptr<GpuBytes> allocated_;
+  std::shared_ptr<GpuMemory> memory_;
   std::unique_ptr<Products> products_;
   std::shared_ptr<LanePool> pool_;
   std::shared_ptr<Peers> peers_;

@@ -1,44 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/cuda/lane.hpp"
 
-#include <lupine/error.hpp>
-
 #include <algorithm>
 #include <utility>
 
 #include "core/expects.hpp"
 #include "device/cuda/blas_emulation.hpp"
 #include "device/cuda/check.hpp"
-#include "device/out_of_memory.hpp"
 
 namespace lupine {
 
-Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free,
-                       std::shared_ptr<GpuBytes> counted) {
-  if (bytes == 0) return {};
-  void* data = nullptr;
-  const cudaError_t error = cudaMalloc(&data, static_cast<std::size_t>(bytes));
-  // The latter for sizes beyond all that the driver could map.
-  if (error == cudaErrorMemoryAllocation || error == cudaErrorInvalidValue)
-    throw out_of_memory(bytes, "could not be had on the GPU");
-  check(error, "cudaMalloc");
-  if (counted) counted->most = std::max(counted->most, counted->now += bytes);
-  return {data, bytes,
-          [bytes, before = std::move(before_free), counted = std::move(counted)](void* p) {
-            if (before) before();
-            cudaFree(p);
-            if (counted) counted->now -= bytes;
-          }};
-}
-
-Lane::Lane(Priority priority, std::function<void()> before_free, std::shared_ptr<GpuBytes> counted)
+Lane::Lane(Priority priority, std::function<void()> before_free, std::shared_ptr<GpuMemory> memory)
     : priority_(priority),
       before_free_(std::move(before_free)),
-      counted_(std::move(counted)),
+      memory_(std::move(memory)),
       own_stream_(make_own_stream()),
       stream_(own_stream_) {
   check(cudaEventCreateWithFlags(&turn_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-  words_ = allocate_on_gpu(sizeof(Words), {}, counted_);
+  words_ = memory_->allocate(sizeof(Words));
   check(cudaMemsetAsync(words_.data(), 0, sizeof(Words), stream_), "cudaMemsetAsync");
 }
 
@@ -89,14 +68,14 @@ Lane::~Lane() {
 }
 
 void* Lane::workspace() {
-  if (workspace_.bytes() == 0) workspace_ = allocate_on_gpu(workspace_bytes, {}, counted_);
+  if (workspace_.bytes() == 0) workspace_ = memory_->allocate(workspace_bytes);
   return workspace_.data();
 }
 
 void Lane::reserve_workspace(std::int64_t bytes) {
   if (workspace_.bytes() >= bytes) return;
   workspace_ = {};  // freed first, so that both need not fit
-  workspace_ = allocate_on_gpu(std::max(bytes, workspace_bytes), before_free_, counted_);
+  workspace_ = memory_->allocate(std::max(bytes, workspace_bytes), before_free_);
   if (blas_ != nullptr) give_workspace();
 }
 
@@ -133,14 +112,14 @@ void Lane::give_stream_to_blas() {
 std::byte* Lane::scratch(std::int64_t bytes) {
   if (scratch_.bytes() < bytes) {
     scratch_ = {};  // freed first, so that both need not fit; freeing waits for the stream
-    scratch_ = allocate_on_gpu(bytes, before_free_, counted_);
+    scratch_ = memory_->allocate(bytes, before_free_);
   }
   return scratch_.data();
 }
 
 void Lane::reserve_diagonal(std::int64_t n) {
   const std::int64_t bytes = n * std::int64_t{sizeof(double)};
-  if (diagonal_.bytes() < bytes) diagonal_ = allocate_on_gpu(bytes, before_free_, counted_);
+  if (diagonal_.bytes() < bytes) diagonal_ = memory_->allocate(bytes, before_free_);
 }
 
 const double* Lane::diagonal(const double* host, std::int64_t n) {

@@ -15,30 +15,19 @@
 
 #include "cuda/kernels.hpp"
 #include "device/buffer.hpp"
+#include "device/cuda/gpu_memory.hpp"
 #include "device/cuda/green_parts.hpp"
 #include "device/queue.hpp"
 
 namespace lupine {
 
-/// Bytes of device memory that a device has.
-struct GpuBytes {
-  std::int64_t now = 0;
-  std::int64_t most = 0;  ///< at once
-};
-
-/// Device memory. Its owner calls before_free, unless that is empty, and then cudaFree, which waits
-/// for the GPU. @throws Fault "out of memory: ..."
-/// @param counted counts the bytes while they are there; may be null
-Buffer allocate_on_gpu(std::int64_t bytes, std::function<void()> before_free = {},
-                       std::shared_ptr<GpuBytes> counted = {});
-
 /// A stream and its resources, for one queue at a time.
 class Lane {
  public:
   /// @param before_free is called before scratch memory is freed; may be empty
-  /// @param counted counts the lane's device memory; may be null
+  /// @param memory gives the lane its device memory
   explicit Lane(Priority priority, std::function<void()> before_free = {},
-                std::shared_ptr<GpuBytes> counted = {});
+                std::shared_ptr<GpuMemory> memory = std::make_shared<GpuMemory>());
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane();
@@ -89,7 +78,7 @@ class Lane {
 
   Priority priority_;
   std::function<void()> before_free_;
-  std::shared_ptr<GpuBytes> counted_;
+  std::shared_ptr<GpuMemory> memory_;
   int multiprocessors_ = 0;
   cudaStream_t own_stream_;
   std::shared_ptr<GreenParts> parts_;

@@ -47,19 +47,19 @@ int bits(std::int64_t size) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size)));
 }
 
-cublasLtMatrixLayout_t layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns,
-                              std::int64_t ld) {
-  cublasLtMatrixLayout_t made = nullptr;
-  check(cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows),
-                                   static_cast<std::uint64_t>(columns), ld),
-        "cublasLtMatrixLayoutCreate");
+cublasLtMatrixLayoutOpaque_t layout(cudaDataType type, std::int64_t rows, std::int64_t columns,
+                                    std::int64_t ld) {
+  cublasLtMatrixLayoutOpaque_t made{};
+  check(cublasLtMatrixLayoutInit(&made, type, static_cast<std::uint64_t>(rows),
+                                 static_cast<std::uint64_t>(columns), ld),
+        "cublasLtMatrixLayoutInit");
   return made;
 }
 
 template <class T>
-void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute,
+void set(cublasLtMatmulDescOpaque_t& description, cublasLtMatmulDescAttributes_t attribute,
          const T& value) {
-  check(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof(value)),
+  check(cublasLtMatmulDescSetAttribute(&description, attribute, &value, sizeof(value)),
         "cublasLtMatmulDescSetAttribute");
 }
 
@@ -128,8 +128,8 @@ ProductCall::ProductCall(Reading reading, const Factor& a, const Factor& b, AnyM
                        alignment_of(c.data, c.ld, lupine::bytes_of(c.precision))};
   class_.sums = c.precision;
   class_.scalars_on_device = scalars_on_device;
-  check(cublasLtMatmulDescCreate(&description_, CUBLAS_COMPUTE_32F, CUDA_R_32F),
-        "cublasLtMatmulDescCreate");
+  check(cublasLtMatmulDescInit(&description_, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+        "cublasLtMatmulDescInit");
   if (scalars_on_device)
     set(description_, CUBLASLT_MATMUL_DESC_POINTER_MODE,
         std::int32_t{CUBLASLT_POINTER_MODE_DEVICE});
@@ -138,12 +138,6 @@ ProductCall::ProductCall(Reading reading, const Factor& a, const Factor& b, AnyM
   a_layout_ = layout(type_of(reading), a.rows, a.columns, a.ld);
   b_layout_ = layout(type_of(reading), b.rows, b.columns, b.ld);
   c_layout_ = layout(type_of(c.precision), c.rows, c.columns, c.ld);
-}
-
-ProductCall::~ProductCall() {
-  for (const cublasLtMatrixLayout_t one : {a_layout_, b_layout_, c_layout_})
-    cublasLtMatrixLayoutDestroy(one);
-  cublasLtMatmulDescDestroy(description_);
 }
 
 double ProductCall::operations() const {
@@ -164,7 +158,7 @@ Algorithms ProductCall::offers(cublasLtHandle_t handle, int most) const {
   std::array<cublasLtMatmulHeuristicResult_t, most_offered> results{};
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      handle, description_, a_layout_, b_layout_, c_layout_, c_layout_, preference.get(),
+      handle, &description_, &a_layout_, &b_layout_, &c_layout_, &c_layout_, preference.get(),
       std::min(most, most_offered), results.data(), &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
   check(status, "cublasLtMatmulAlgoGetHeuristic");
@@ -176,17 +170,18 @@ Algorithms ProductCall::offers(cublasLtHandle_t handle, int most) const {
 
 bool ProductCall::suits(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm) const {
   cublasLtMatmulHeuristicResult_t result{};
-  return cublasLtMatmulAlgoCheck(handle, description_, a_layout_, b_layout_, c_layout_, c_layout_,
-                                 &algorithm, &result) == CUBLAS_STATUS_SUCCESS &&
+  return cublasLtMatmulAlgoCheck(handle, &description_, &a_layout_, &b_layout_, &c_layout_,
+                                 &c_layout_, &algorithm, &result) == CUBLAS_STATUS_SUCCESS &&
          result.workspaceSize <= static_cast<std::size_t>(Lane::workspace_bytes);
 }
 
 cublasStatus_t ProductCall::start(cublasLtHandle_t handle, Lane& lane,
                                   const cublasLtMatmulAlgo_t& algorithm, const float* alpha,
                                   const float* beta) const {
-  return cublasLtMatmul(handle, description_, alpha, a_.data, a_layout_, b_.data, b_layout_, beta,
-                        c_.data, c_layout_, c_.data, c_layout_, &algorithm, lane.workspace(),
-                        static_cast<std::size_t>(Lane::workspace_bytes), lane.stream());
+  return cublasLtMatmul(handle, &description_, alpha, a_.data, &a_layout_, b_.data, &b_layout_,
+                        beta, c_.data, &c_layout_, c_.data, &c_layout_, &algorithm,
+                        lane.workspace(), static_cast<std::size_t>(Lane::workspace_bytes),
+                        lane.stream());
 }
 
 void ProductCall::run_by_cublas(Lane& lane, const float* alpha, const float* beta) const {

@@ -61,10 +61,6 @@ class ProductCall {
   /// @param scalars_on_device whether alpha and beta will be in device memory
   ProductCall(Reading reading, const Factor& a, const Factor& b, AnyMatrix c, int multiprocessors,
               bool scalars_on_device);
-  ProductCall(const ProductCall&) = delete;
-  ProductCall& operator=(const ProductCall&) = delete;
-  ~ProductCall();
-
   const ProductClass& of() const { return class_; }
   std::int64_t rows() const { return c_.rows; }
   std::int64_t columns() const { return c_.columns; }
@@ -88,10 +84,11 @@ class ProductCall {
   Factor b_;
   AnyMatrix c_;
   ProductClass class_;
-  cublasLtMatmulDesc_t description_ = nullptr;
-  cublasLtMatrixLayout_t a_layout_ = nullptr;
-  cublasLtMatrixLayout_t b_layout_ = nullptr;
-  cublasLtMatrixLayout_t c_layout_ = nullptr;
+  // cuBLASLt takes pointers that are not const, and changes nothing there.
+  mutable cublasLtMatmulDescOpaque_t description_{};
+  mutable cublasLtMatrixLayoutOpaque_t a_layout_{};
+  mutable cublasLtMatrixLayoutOpaque_t b_layout_{};
+  mutable cublasLtMatrixLayoutOpaque_t c_layout_{};
 };
 
 }  // namespace lupine

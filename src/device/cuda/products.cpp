@@ -61,47 +61,54 @@ Products::~Products() {
   if (handle_ != nullptr) cublasLtDestroy(handle_);
 }
 
-// A class takes the next of its candidates where cuBLASLt refuses one that it has offered.
+// A class takes the next of its candidates where cuBLASLt refuses one that it has offered. An
+// algorithm for one product may not suit another one of its class: then that one alone takes the
+// next, and the class gets more where none is left.
 void Products::run(Lane& lane, const ProductCall& call, const float* alpha, const float* beta) {
   if (rehearsing_) try_candidates(lane, call, beta);
-  Candidate* one = candidate(lane, call);
+  Known& known = known_as(lane, call);
   if (left_out(call.of())) return;
-  for (; one != nullptr; one = candidate(lane, call)) {
-    const cublasStatus_t status = call.start(handle_, lane, one->algorithm, alpha, beta);
-    if (!refuses(status)) return check(status, "cublasLtMatmul");
-    one->refused = "in a run";
-  }
+  do {
+    for (Candidate& one : known.candidates) {
+      if (one.refused != nullptr) continue;
+      const cublasStatus_t status = call.start(handle_, lane, one.algorithm, alpha, beta);
+      if (!refuses(status)) return check(status, "cublasLtMatmul");
+      if (call.suits(handle_, one.algorithm)) one.refused = "in a run";
+    }
+  } while (get_more(lane, call, known));
   call.run_by_cublas(lane, alpha, beta);
 }
 
-// An algorithm for one product may not suit another one of its class. Then the class gets more.
-Products::Candidate* Products::candidate(Lane& lane, const ProductCall& call) {
+// What is known of the product's class. In a run, a new class begins with what is known of one like
+// it: nothing is asked of cuBLASLt.
+Products::Known& Products::known_as(Lane& lane, const ProductCall& call) {
   const auto [place, is_new] =
       known_.try_emplace(call.of(), Known{.rows = call.rows(), .columns = call.columns()});
   Known& known = place->second;
   known.must_keep = must_keep(lane);
-  if (is_new && rehearsed_once_ && !rehearsing_) {
-    known.candidates = candidates_like(call.of());
-    if (known.must_keep) {  // what they launch depends on the limit
+  known.is_small = call.operations() < least_tried;
+  if (!is_new || rehearsing_) return known;
+  if (const auto* const like = rehearsed_once_ ? class_like(call.of()) : nullptr) {
+    known.candidates = like->second.candidates;
+    // What they launch depends on the limit.
+    if (known.is_limited() && like->first.multiprocessors != call.of().multiprocessors) {
       for (Candidate& one : known.candidates) one.kernel.reset();
       look_at_launches(lane, call, known);
-      sort(call.of(), known);
     }
+    sort(call.of(), known);
   }
-  const auto suitable = [&]() -> Candidate* {
-    const auto found = std::ranges::find_if(known.candidates, [&](const Candidate& one) {
-      return one.refused == nullptr && call.suits(handle_, one.algorithm);
-    });
-    return found == known.candidates.end() ? nullptr : &*found;
-  };
-  if (Candidate* const one = suitable()) return one;
-  if (known.complete) return nullptr;
+  return known;
+}
+
+// Asks cuBLASLt for further candidates. False if there are none.
+bool Products::get_more(Lane& lane, const ProductCall& call, Known& known) {
+  if (known.complete) return false;
+  const std::size_t before = known.candidates.size();
   const bool refused = std::ranges::any_of(known.candidates, &Candidate::refused);
-  const bool choosy = refused || known.must_keep;
-  ask(call, known, choosy ? ProductCall::most_offered : 1);
-  if (known.must_keep) look_at_launches(lane, call, known);
+  ask(call, known, refused || known.is_limited() ? ProductCall::most_offered : 1);
+  if (known.is_limited()) look_at_launches(lane, call, known);
   sort(call.of(), known);
-  return suitable();
+  return known.candidates.size() > before;
 }
 
 // Adds what cuBLASLt offers and the class does not have yet.
@@ -133,7 +140,7 @@ void Products::look_at_launches(Lane& lane, const ProductCall& call, Known& know
 // First those that keep to the limit of multiprocessors, and of these the fastest.
 void Products::sort(const ProductClass& of, Known& known) {
   const auto passes_the_limit = [&](const Candidate& one) {
-    return known.must_keep && one.kernel && one.kernel->blocks() > of.multiprocessors;
+    return known.is_limited() && one.kernel && one.kernel->blocks() > of.multiprocessors;
   };
   std::ranges::stable_sort(known.candidates, {}, [&](const Candidate& one) {
     return std::tuple(passes_the_limit(one), one.milliseconds);
@@ -168,22 +175,25 @@ void Products::try_candidates(Lane& lane, const ProductCall& call, const float* 
 
 // What runs beside an update, and for how long, is measured in the run itself. So a product may
 // come with other numbers of columns and multiprocessors than in the rehearsal. It takes the
-// candidates of a class that is equal in all else: of those that are limited too, or are not
-// either, or else of all, the one with the nearest number of columns.
-std::vector<Products::Candidate> Products::candidates_like(const ProductClass& wanted) const {
-  const Known* best = nullptr;
-  std::pair nearest(true, std::numeric_limits<int>::max());
-  for (const auto& [other, known] : known_) {
+// candidates of a class that is equal in all else: of those with the same limit, or else that are
+// limited too, or are not either, or else of all, the one with the nearest number of columns.
+const std::pair<const ProductClass, Products::Known>* Products::class_like(
+    const ProductClass& wanted) const {
+  const std::pair<const ProductClass, Known>* best = nullptr;
+  std::tuple nearest(true, true, std::numeric_limits<int>::max());
+  for (const auto& one : known_) {
+    const auto& [other, known] = one;
     ProductClass as_wanted = other;
     as_wanted.column_bits = wanted.column_bits;
     as_wanted.multiprocessors = wanted.multiprocessors;
-    const std::pair distance((other.multiprocessors > 0) != (wanted.multiprocessors > 0),
-                             std::abs(other.column_bits - wanted.column_bits));
+    const std::tuple distance((other.multiprocessors > 0) != (wanted.multiprocessors > 0),
+                              other.multiprocessors != wanted.multiprocessors,
+                              std::abs(other.column_bits - wanted.column_bits));
     if (as_wanted != wanted || known.candidates.empty() || distance >= nearest) continue;
     nearest = distance;
-    best = &known;
+    best = &one;
   }
-  return best != nullptr ? best->candidates : std::vector<Candidate>();
+  return best;
 }
 
 void Products::rehearse(bool on) {

@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/matrix_view.hpp"
@@ -67,15 +68,19 @@ class Products {
     std::int64_t columns = 0;
     std::vector<Candidate> candidates{};
     bool must_keep = false;  ///< whether nothing but the algorithm keeps to the limit
+    bool is_small = false;   ///< too short to hold up a panel: takes what comes first
     bool complete = false;   ///< cuBLASLt has no further ones
+
+    bool is_limited() const { return must_keep && !is_small; }
   };
   void run(Lane& lane, const ProductCall& call, const float* alpha, const float* beta);
-  Candidate* candidate(Lane& lane, const ProductCall& call);
+  Known& known_as(Lane& lane, const ProductCall& call);
+  bool get_more(Lane& lane, const ProductCall& call, Known& known);
   void ask(const ProductCall& call, Known& known, int most);
   void look_at_launches(Lane& lane, const ProductCall& call, Known& known);
   static void sort(const ProductClass& of, Known& known);
   void try_candidates(Lane& lane, const ProductCall& call, const float* beta);
-  std::vector<Candidate> candidates_like(const ProductClass& wanted) const;
+  const std::pair<const ProductClass, Known>* class_like(const ProductClass& wanted) const;
   bool left_out(const ProductClass& of);
 
   cublasLtHandle_t handle_ = nullptr;

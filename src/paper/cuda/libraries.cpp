@@ -20,14 +20,6 @@ struct cublasContext {
   int multiprocessors = 0;
 };
 struct cublasLtContext {};
-struct cublasLtMatmulDescOpaque_t {
-  int multiprocessors = 0;
-};
-struct cublasLtMatrixLayoutOpaque_t {
-  cudaDataType type;
-  std::int64_t rows;
-  std::int64_t columns;
-};
 struct cublasLtMatmulPreferenceOpaque_t {};
 
 namespace {
@@ -229,13 +221,9 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
 std::size_t cublasLtGetVersion() {
   return 0;
 }
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation, cublasComputeType_t,
-                                        cudaDataType) {
-  *operation = new cublasLtMatmulDescOpaque_t;
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation) {
-  delete operation;
+cublasStatus_t cublasLtMatmulDescInit(cublasLtMatmulDesc_t operation, cublasComputeType_t,
+                                      cudaDataType) {
+  *operation = {};
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
@@ -245,14 +233,10 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
     std::memcpy(&operation->multiprocessors, value, sizeof(operation->multiprocessors));
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type,
-                                          std::uint64_t rows, std::uint64_t columns, std::int64_t) {
-  *layout = new cublasLtMatrixLayoutOpaque_t{type, static_cast<std::int64_t>(rows),
-                                             static_cast<std::int64_t>(columns)};
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
-  delete layout;
+cublasStatus_t cublasLtMatrixLayoutInit(cublasLtMatrixLayout_t layout, cudaDataType type,
+                                        std::uint64_t rows, std::uint64_t columns,
+                                        std::int64_t ld) {
+  *layout = {type, rows, columns, ld};
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t,
@@ -302,7 +286,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               const cublasLtMatmulAlgo_t*, void*, std::size_t,
                               cudaStream_t stream) {
   launch_product(stream, product_of(stream->rank->device(), a_layout->type),
-                 bytes_of_type(a_layout->type), bytes_of_type(c_layout->type), c_layout->rows,
-                 c_layout->columns, a_layout->columns, operation->multiprocessors);
+                 bytes_of_type(a_layout->type), bytes_of_type(c_layout->type),
+                 static_cast<std::int64_t>(c_layout->rows),
+                 static_cast<std::int64_t>(c_layout->columns),
+                 static_cast<std::int64_t>(a_layout->columns), operation->multiprocessors);
   return CUBLAS_STATUS_SUCCESS;
 }

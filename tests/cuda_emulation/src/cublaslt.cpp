@@ -16,22 +16,6 @@
 
 struct cublasLtContext {};
 
-struct cublasLtMatmulDescOpaque_t {
-  cublasComputeType_t compute;
-  cudaDataType scale;
-  cublasLtPointerMode_t mode = CUBLASLT_POINTER_MODE_HOST;
-  cublasOperation_t transa = CUBLAS_OP_N;
-  cublasOperation_t transb = CUBLAS_OP_N;
-  std::int32_t multiprocessors = 0;
-};
-
-struct cublasLtMatrixLayoutOpaque_t {
-  cudaDataType type;
-  std::uint64_t rows;
-  std::uint64_t columns;
-  std::int64_t ld;
-};
-
 struct cublasLtMatmulPreferenceOpaque_t {
   std::uint64_t workspace = 0;
   std::uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_MASK;
@@ -159,14 +143,14 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
   return destroy(handle);
 }
 
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation,
-                                        cublasComputeType_t compute_type, cudaDataType scale_type) {
-  return blas_call("cublasLtMatmulDescCreate",
-                   [&] { return make(operation, compute_type, scale_type); });
-}
-
-cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation) {
-  return destroy(operation);
+cublasStatus_t cublasLtMatmulDescInit(cublasLtMatmulDesc_t operation,
+                                      cublasComputeType_t compute_type, cudaDataType scale_type) {
+  return blas_call("cublasLtMatmulDescInit", [&] {
+    if (operation == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+    *operation = {compute_type, scale_type,  CUBLASLT_POINTER_MODE_HOST,
+                  CUBLAS_OP_N,  CUBLAS_OP_N, 0};
+    return CUBLAS_STATUS_SUCCESS;
+  });
 }
 
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
@@ -188,15 +172,14 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
   });
 }
 
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type,
-                                          std::uint64_t rows, std::uint64_t columns,
-                                          std::int64_t ld) {
-  return blas_call("cublasLtMatrixLayoutCreate",
-                   [&] { return make(layout, type, rows, columns, ld); });
-}
-
-cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
-  return destroy(layout);
+cublasStatus_t cublasLtMatrixLayoutInit(cublasLtMatrixLayout_t layout, cudaDataType type,
+                                        std::uint64_t rows, std::uint64_t columns,
+                                        std::int64_t ld) {
+  return blas_call("cublasLtMatrixLayoutInit", [&] {
+    if (layout == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
+    *layout = {type, rows, columns, ld};
+    return CUBLAS_STATUS_SUCCESS;
+  });
 }
 
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,

@@ -318,6 +318,7 @@ unsigned unit() {
   return emulation::state().settings.green_contexts == "none" ? 0 : 2;
 }
 void making_context() {
+  ++emulation::state().calls["cuGreenCtxCreate"];
   emulation::note_if_messages_wait("cuGreenCtxCreate");
 }
 // What computes on a stream in a part can be counted.
