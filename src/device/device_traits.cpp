@@ -28,7 +28,7 @@ constexpr DeviceTraits cpu{
     .assumed_fp32 = 1e9,
     .assumed_fp64 = 0.5e9,
     .trial_noise = 1.03,
-    .correction_order = 100,  // Zen 4, n = 16384: 0.6 %
+    .correction_order = 100,   // Zen 4, n = 16384: 0.6 %
     .emulated_columns = 1024,  // a product reaches its full rate, and the copy is small
     .solves_in_copies = false,
 };
@@ -47,7 +47,7 @@ constexpr DeviceTraits cuda{
     .assumed_fp64 = 1e9,
     .trial_noise = 1.015,
     .correction_order = 1500,  // H200, n = 184320: 0.8 %
-    .emulated_columns = 0,  // tensor cores multiply FP16 and BF16
+    .emulated_columns = 0,     // tensor cores multiply FP16 and BF16
     .solves_in_copies = true,
 };
 

@@ -38,15 +38,15 @@ std::int64_t bytes_of_piece(MatrixView<double> a, std::int64_t limit) {
 
 }  // namespace
 
-PartWriter::PartWriter(MatrixView<double> a)
+PartWriter::PartWriter(MatrixView<double> a, const RunContext& run)
     : a_(a),
+      run_(run),
       piece_bytes_(bytes_of_piece(a, std::clamp(bytes_of(a) / 16, least_bytes_on_host,
                                                 bytes_of_thread * threads_in_loops()))),
       row_keys_(KeysOfPlaces(a.rows, 0).rows),
       sums_(static_cast<std::size_t>(a.columns) + 1) {}
 
-PartWriter::PartWriter(Device& device, MatrixView<double> a) : PartWriter(a) {
-  run_ = &device.run();
+PartWriter::PartWriter(Device& device, MatrixView<double> a) : PartWriter(a, device.run()) {
   if (device.shares_host_memory() || a.empty()) return;
   device_ = &device;
   queue_ = device.make_queue(Priority::normal);

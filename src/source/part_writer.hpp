@@ -24,7 +24,7 @@ constexpr std::int64_t largest_piece_bytes = std::int64_t{64} << 20;
 class PartWriter {
  public:
   /// @param a in host memory
-  explicit PartWriter(MatrixView<double> a);
+  explicit PartWriter(MatrixView<double> a, const RunContext& run = RunContext::none());
   /// @param a in the device's memory @throws Fault out of memory
   PartWriter(Device& device, MatrixView<double> a);
 
@@ -32,7 +32,7 @@ class PartWriter {
   std::int64_t columns() const { return a_.columns; }
 
   /// Whether to end early, and leave the rest of A as it is.
-  bool ended() const { return run_->ended(); }
+  bool ended() const { return run_.ended(); }
 
   /// write(first, to) must set all of `to`, which is host memory.
   using WritePiece = std::function<void(std::int64_t first, MatrixView<double> to)>;
@@ -63,7 +63,7 @@ class PartWriter {
   void take_sums(std::int64_t i, std::int64_t j, MatrixView<const double> piece);
 
   MatrixView<double> a_;
-  const RunContext* run_ = &RunContext::none();
+  const RunContext& run_;
   Device* device_ = nullptr;  ///< null: a_ is host memory
   std::unique_ptr<Queue> queue_;
   std::int64_t piece_bytes_;

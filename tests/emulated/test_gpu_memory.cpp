@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "catch.hpp"
+#include "cuda_emulation/bench.hpp"
 #include "device/cuda/gpu_memory.hpp"
 
 namespace lupine::test::gpu_memory_tests {

@@ -29,6 +29,7 @@ constexpr std::array first_times{"cudaMalloc",
 
 std::vector<long> count_first_times() {
   std::vector<long> counts;
+  counts.reserve(first_times.size());
   for (const char* const name : first_times) counts.push_back(emulation::calls_of(name));
   return counts;
 }
