@@ -97,7 +97,8 @@ void check_x(const Exact& s, const Solution& found, std::int64_t count) {
 TEST_CASE("complex systems on every grid, in every precision", "[complex][solve]") {
   const Exact s{37};
   const Vectors a = s.matrix(false);
-  const auto some = [](std::vector<std::int64_t> all, std::vector<std::int64_t> of_emulated) {
+  const auto some = [](const std::vector<std::int64_t>& all,
+                       const std::vector<std::int64_t>& of_emulated) {
     return emulated() ? of_emulated : all;
   };
   const std::vector<std::int64_t> blocks = some({3, 8, 64}, {8});
