@@ -205,7 +205,8 @@ Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMat
   Equilibrator equilibrator(grid, device, a);
   const bool columns_first = a.transposed() != (scaling == Scaling::columns_first);
   const Layout first = columns_first ? Layout::columns : Layout::rows;
-  const Vector largest = equilibrator.largest(first, {}, checksums);
+  if (checksums && a.is_copy()) *checksums = a.checksums();
+  const Vector largest = equilibrator.largest(first, {}, a.is_copy() ? nullptr : checksums);
   if (!std::ranges::all_of(largest, [](double most) { return std::isfinite(most); }))
     equilibrator.refuse_non_finite();
   std::vector<int> of_first = exponents_of(largest);

@@ -193,9 +193,9 @@ bool SmallSolver::load_and_factor() {
   }
   const ThreadScope threads(resources_.threads);
   const double loaded = run_.now();
-  std::vector<std::uint64_t> sums = a_->checksums();  // the first pass takes those of the user's A
+  std::vector<std::uint64_t> sums;
   scaled_.emplace(grid_, *device_, *a_, options_.equilibrate ? Scaling::rows_first : Scaling::off,
-                  a_->is_copy() ? nullptr : &sums);
+                  &sums);
   const double scaled = run_.now();
   const std::uint64_t seed_of_a = seed_for(grid_.all(), seed_, sums.back());
   checksum_.emplace(std::move(sums));

@@ -210,9 +210,8 @@ void SteppedSolver::scale(const Attempt& planned) {
                           : planned.columns_first ? Scaling::columns_first
                                                   : Scaling::rows_first;
   if (scaled_ && scaled_->scaling() == scaling) return;
-  std::vector<std::uint64_t> sums = a_->checksums();  // the first pass takes those of the user's A
-  const bool take_sums = !checksum_ && !a_->is_copy();
-  scaled_.emplace(grid(), machine_.device(), *a_, scaling, take_sums ? &sums : nullptr);
+  std::vector<std::uint64_t> sums;
+  scaled_.emplace(grid(), machine_.device(), *a_, scaling, checksum_ ? nullptr : &sums);
   if (checksum_) return;
   seed_of_a_ = seed_for(all(), seed_, sums.back());
   checksum_.emplace(std::move(sums));
