@@ -85,8 +85,7 @@ struct Equilibration {
 /// @param scaling off: A is searched for Inf and NaN, and only where its largest number is near an
 ///        end of FP64's range all rows get one scale, by which that comes nearer to 1
 /// @param checksums where not null: gets Device::checksums_of_columns() of the rank's part: those
-/// of
-///        a copy as it was made, or else taken in the first pass over A
+///        of a copy as it was made, or else taken in the first pass over A
 /// @throws UsageError on every rank if A has an Inf or NaN; its message names the first in column
 ///         order, or in row order of the user's matrix where a.transposed()
 Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,
