@@ -26,6 +26,8 @@ STALL_SECONDS = 4
 # pauses, or since it factors again in FP64.
 _TIMES_HEALTHY = 5
 _LARGEST_RESIDUAL = 16.0
+# What Open MPI prints when a fault of memory has befallen it in MPI_Init.
+_START_FAILED = "No components were able to be opened"
 
 
 @dataclass(frozen=True)
@@ -302,9 +304,10 @@ def judge(
     named = re.search(r"\brank \d+\b|\bprocess \d+ on \S+ has waited", ended.text)
     # What memory has made of the numbers, all ranks say together.
     said = kind in injection.MEMORY and re.search(r"^lupine: |FAILED", ended.text, re.MULTILINE)
-    # Open MPI names no rank that a signal ends before it has started MPI: none of our lines either,
-    # since that may be before main().
-    if "Primary job  terminated normally" in ended.text and not (named or said):
+    # Open MPI names no rank that ends before it has started MPI, by a signal or as its start fails:
+    # none of our lines either, since that may be before main().
+    unstarted = "Primary job  terminated normally" in ended.text or _START_FAILED in ended.text
+    if unstarted and not (named or said):
         return Verdict("before MPI", f"status {ended.status}")
     if not (named or said):
         return Verdict("silent", f"status {ended.status} without a line that names a rank", True)
