@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 namespace lupine {
 
@@ -23,19 +24,35 @@ constexpr std::uint64_t random_bits(std::uint64_t state, std::uint64_t count) {
 /// What a matrix is judged with. Each has a sequence of its own.
 enum class ProbeUse : std::uint64_t { quick, inverse, norm, sketch, rotations, sample };
 
-/// Number `place` of the random bits with which a matrix is judged. They follow from the seed,
-/// which is not known to whoever makes the matrix (host/process_seed.hpp): a matrix that knows the
-/// vectors that probe it can hide from them whatever is wrong with it. The sequences are none of
-/// those of which Lupine makes matrices: a probe that is a column of the matrix shows nothing of
-/// its inverse.
-constexpr std::uint64_t probe_bits(std::uint64_t seed, ProbeUse use, std::uint64_t place) {
-  constexpr std::uint64_t own = 0x6a09e667f3bcc909;
-  return random_bits(mixed_bits(seed ^ mixed_bits(own + static_cast<std::uint64_t>(use))), place);
-}
-
 /// Random bits as a number, uniform in [-1, 1).
 constexpr double symmetric_number(std::uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-52 - 1;
 }
+
+/// The random numbers with which a matrix is judged, each by its place. They follow from the seed,
+/// which is not known to whoever makes the matrix (host/process_seed.hpp): a matrix that knows the
+/// vectors that probe it can hide from them whatever is wrong with it. The sequences are none of
+/// those of which Lupine makes matrices: a probe that is a column of the matrix shows nothing of
+/// its inverse.
+class Probes {
+ public:
+  constexpr Probes(std::uint64_t seed, ProbeUse use)
+      : state_(
+            mixed_bits(seed ^ mixed_bits(0x6a09e667f3bcc909 + static_cast<std::uint64_t>(use)))) {}
+
+  constexpr std::uint64_t bits(std::uint64_t place) const { return random_bits(state_, place); }
+
+  /// Real, uniform in [-1, 1), or complex of two such numbers.
+  template <class T = double>
+  constexpr T number(std::uint64_t place) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return symmetric_number(bits(place));
+    else
+      return {number(2 * place), number(2 * place + 1)};
+  }
+
+ private:
+  std::uint64_t state_;
+};
 
 }  // namespace lupine

@@ -65,10 +65,10 @@ void add(double factor, const Vector& from, Vector& to) {
 MultiVector random_vectors(const Distribution& mine, std::int64_t count, std::uint64_t seed) {
   MultiVector vectors(mine.local_size(), count);
   Vector whole(static_cast<std::size_t>(mine.size()));
+  const Probes probes(seed, ProbeUse::inverse);
   std::uint64_t place = 0;
   for (std::int64_t k = 0; k < count; ++k) {
-    for (double& value : whole)
-      value = symmetric_number(probe_bits(seed, ProbeUse::inverse, place++));
+    for (double& value : whole) value = probes.number(place++);
     std::ranges::copy(local_part(mine, whole), vectors[k].begin());
   }
   return vectors;

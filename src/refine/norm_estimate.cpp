@@ -32,8 +32,8 @@ Vector unit(std::size_t n, std::size_t j) {
 // orthogonal to the difference of two unit vectors half of the time.
 Vector first_probe(std::size_t n, std::size_t number, std::uint64_t seed) {
   Vector x(n, 1);
-  for (std::size_t i = 0; number > 0 && i < n; ++i)
-    x[i] = symmetric_number(probe_bits(seed, ProbeUse::norm, number * n + i));
+  const Probes probes(seed, ProbeUse::norm);
+  for (std::size_t i = 0; number > 0 && i < n; ++i) x[i] = probes.number(number * n + i);
   const double size = sum_of_magnitudes(x);
   for (double& value : x) value /= size;
   return x;

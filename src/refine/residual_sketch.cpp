@@ -15,12 +15,6 @@ namespace lupine {
 
 namespace {
 
-// A random number, uniform in (-sqrt(3), sqrt(3)), of variance 1. Equal on every grid.
-double random_number(std::uint64_t seed, std::int64_t row, std::int64_t combination) {
-  const auto place = static_cast<std::uint64_t>(row * ResidualSketch::combinations + combination);
-  return std::sqrt(3.) * symmetric_number(probe_bits(seed, ProbeUse::sketch, place));
-}
-
 double square(std::span<const double> v) {
   // Four sums side by side: one addition would have to wait for the one before.
   std::array<double, 4> sums{};
@@ -32,11 +26,13 @@ double square(std::span<const double> v) {
 
 ResidualSketch::ResidualSketch(System& system, Device& device, std::uint64_t seed)
     : system_(system), device_(device), queue_(device.make_queue(Priority::normal)) {
-  MultiVector w(system.b_part().local_size(), combinations);
+  const Probes random(seed, ProbeUse::sketch);
+  MultiVector w(system.b_part().local_size(), combinations);  // numbers of variance 1
   for (std::int64_t i = 0; i < w.size(); ++i) {
     const std::int64_t row = system.b_part().global(LocalIndex{i}).value;
     for (std::int64_t c = 0; c < combinations; ++c)
-      w[c][static_cast<std::size_t>(i)] = random_number(seed, row, c);
+      w[c][static_cast<std::size_t>(i)] =
+          std::sqrt(3.) * random.number(static_cast<std::uint64_t>(row * combinations + c));
   }
   const MultiVector projected = system.multiply_transposed(w);
   const double sum = system.x_space().others().all_reduce(square(projected.all()), Reduction::sum);

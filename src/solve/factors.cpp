@@ -30,9 +30,10 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
   std::optional<Rotations> u;
   std::optional<Rotations> v;
   if (rotations > 0) {
+    const Probes random(seed, ProbeUse::rotations);
     const auto next = 2 * static_cast<std::uint64_t>(rotations);
-    u.emplace(lu_.rows(), plan.field, probe_bits(seed, ProbeUse::rotations, next));
-    v.emplace(lu_.columns(), plan.field, probe_bits(seed, ProbeUse::rotations, next + 1));
+    u.emplace(lu_.rows(), plan.field, random.bits(next));
+    v.emplace(lu_.columns(), plan.field, random.bits(next + 1));
     rotate(device, *u, *v, lu_.local());
   }
   outcome_ = factorize(transport, lu_, plan, done);

@@ -234,15 +234,10 @@ class FormSolve {
       const double factor = std::ldexp(1., -exponents_.back());
       for (std::int64_t i = 0; i < n_; ++i) to[i] *= factor;
     }
+    const Probes random(seed_, ProbeUse::quick);
     std::uint64_t place = 0;
-    const auto number = [&] {
-      return symmetric_number(probe_bits(seed_, ProbeUse::quick, place++));
-    };
     for (auto v = sides_.begin() + x_.columns * n_; v != sides_.end(); ++v)
-      if constexpr (parts == 1)
-        *v = number();
-      else
-        *v = T(number(), number());
+      *v = random.number<T>(place++);
     return true;
   }
 

@@ -91,14 +91,8 @@ class QuickSolve {
   }
 
   void add_probes(std::vector<T>& v) const {
-    const auto number = [this](std::int64_t i) {
-      return symmetric_number(probe_bits(seed_, ProbeUse::quick, static_cast<std::uint64_t>(i)));
-    };
-    for (std::int64_t i = 0; i < s_.n * probes; ++i)
-      if constexpr (parts == 1)
-        v.push_back(number(i));
-      else
-        v.emplace_back(number(2 * i), number(2 * i + 1));
+    const Probes random(seed_, ProbeUse::quick);
+    for (std::size_t i = 0; i < entries(s_.n * probes); ++i) v.push_back(random.number<T>(i));
   }
 
   // What is known of a column of X: r = b - A x, and what its rounding may be.
@@ -322,12 +316,11 @@ class QuickSolve {
   // (docs/numerics.md, 5.6).
   std::vector<double> random_vectors() const {
     std::vector<double> w(entries(a_.numbers() * combinations));
+    const Probes random(seed_, ProbeUse::sketch);
     for (std::int64_t c = 0; c < combinations; c += parts) {
       double* const to = w.data() + c * a_.numbers();
       for (std::int64_t i = 0; i < a_.numbers(); ++i)
-        to[i] = std::sqrt(3.) *
-                symmetric_number(probe_bits(seed_, ProbeUse::sketch,
-                                            static_cast<std::uint64_t>(c * a_.numbers() + i)));
+        to[i] = std::sqrt(3.) * random.number(static_cast<std::uint64_t>(c * a_.numbers() + i));
     }
     turn_each_second(w);
     return w;

@@ -26,11 +26,11 @@ constexpr std::int64_t least_step = 8;
 // pattern of A can lie between them. Rows and columns are the same, since diagonals may be large.
 std::vector<std::int64_t> drawn(std::int64_t step, std::int64_t order, std::uint64_t seed) {
   std::vector<std::int64_t> places(static_cast<std::size_t>(order));
+  const Probes random(seed, ProbeUse::sample);
   for (std::int64_t k = 0; k < order; ++k)
     places[static_cast<std::size_t>(k)] =
-        k * step + static_cast<std::int64_t>(
-                       probe_bits(seed, ProbeUse::sample, static_cast<std::uint64_t>(k)) %
-                       static_cast<std::uint64_t>(step));
+        k * step + static_cast<std::int64_t>(random.bits(static_cast<std::uint64_t>(k)) %
+                                             static_cast<std::uint64_t>(step));
   return places;
 }
 

@@ -135,7 +135,8 @@ class OneAfterTheOther {
         pivots_(size(n)),
         probes_(size(probes * n)),
         v_(probes_.size()) {
-    for (std::size_t i = 0; i < v_.size(); ++i) v_[i] = random(i);
+    const Probes random(process_seed(), ProbeUse::quick);
+    for (std::size_t i = 0; i < v_.size(); ++i) v_[i] = random.number<T>(i);
   }
 
   std::optional<StackDeterminant> find(const T* a) {
@@ -186,16 +187,6 @@ class OneAfterTheOther {
     const double inverse =
         2 / seldom * std::sqrt(order) * largest_size(probes_.data(), probes * n_);
     return determinant_error(growth, order * order * most * inverse) < no_digit / 4;
-  }
-
-  static T random(std::size_t i) {
-    const auto number = [](std::uint64_t place) {
-      return symmetric_number(probe_bits(process_seed(), ProbeUse::quick, place));
-    };
-    if constexpr (parts == 1)
-      return number(i);
-    else
-      return {number(2 * i), number(2 * i + 1)};
   }
 
   std::int64_t n_;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The operations on a user's FP64 matrix: products, largest entries, and scaling.
-#include <functional>
 #include <limits>
 
-#include "core/numbers.hpp"
-#include "device/bench.hpp"
-#include "device/checksum_keys.hpp"
+#include "device/user_matrix.hpp"
 
 namespace lupine::test::user_matrix_tests {
 namespace {
@@ -13,97 +10,15 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-struct Shape {
-  std::int64_t rows;
-  std::int64_t columns;
-};
-
-const std::vector<Shape> shapes{{0, 0},   {0, 5},     {5, 0},   {1, 1},    {3, 3},     {63, 63},
-                                {64, 64}, {65, 65},   {1, 700}, {700, 1},  {257, 129}, {129, 257},
-                                {8, 16},  {513, 515}, {33, 33}, {2, 3000}, {32771, 9}};
-
-// A number of random sign with a magnitude from 1e-200 to 1e200.
-double wide_entry(std::mt19937& random) {
-  std::uniform_real_distribution<double> exponent(-200, 200);
-  return (random() % 2 == 0 ? -1 : 1) * std::pow(10, exponent(random));
-}
-
-std::vector<double> wide_values(Bench& b, std::int64_t count) {
-  std::vector<double> values(static_cast<std::size_t>(count));
-  for (double& value : values) value = wide_entry(b.random);
-  return values;
-}
-
 std::vector<double> powers_of_two(Bench& b, std::int64_t count, int most) {
   std::vector<double> values(static_cast<std::size_t>(count));
   for (double& value : values) value = std::ldexp(1, static_cast<int>(b.below(2 * most)) - most);
   return values;
 }
 
-Doubles wide_matrix(Bench& b, std::int64_t m, std::int64_t n) {
-  Doubles a(b, m, n);
-  a.set([&](std::int64_t, std::int64_t) { return wide_entry(b.random); });
-  return a;
-}
-
 double at(const std::vector<double>& values, std::int64_t i) {
   return values[static_cast<std::size_t>(i)];
 }
-
-std::uint64_t bits_at(const Plain& a, std::int64_t i, std::int64_t j) {
-  return std::bit_cast<std::uint64_t>(a(i, j));
-}
-
-// The checksums of the columns, and behind them the sum of all bits.
-std::vector<std::uint64_t> plain_checksums(const Plain& a) {
-  std::vector<std::uint64_t> sums(static_cast<std::size_t>(a.columns) + 1, 0);
-  const KeysOfPlaces places(a.rows, a.columns);
-  for (std::int64_t j = 0; j < a.columns; ++j)
-    for (std::int64_t i = 0; i < a.rows; ++i) {
-      const std::uint64_t key = places.rows[static_cast<std::size_t>(i)];
-      const std::uint64_t low = (bits_at(a, i, j) % (std::uint64_t{1} << 32) + key) & 0xffffffff;
-      const std::uint64_t high = ((bits_at(a, i, j) >> 32) + (key >> 32)) & 0xffffffff;
-      sums[static_cast<std::size_t>(j)] += low * high;
-      sums.back() += bits_at(a, i, j);
-    }
-  return sums;
-}
-
-// That of the whole matrix.
-MatrixChecksum plain_checksum(const Plain& a) {
-  const std::vector<std::uint64_t> sums = plain_checksums(a);
-  MatrixChecksum whole{sums.back(), 0};
-  const KeysOfPlaces places(a.rows, a.columns);
-  for (std::size_t j = 0; j < places.columns.size(); ++j)
-    whole.places += places.columns[j] * sums[j];
-  return whole;
-}
-
-// Room for whole numbers in device memory, which are no checksums at first.
-class WholeNumbers {
- public:
-  WholeNumbers(Bench& b, std::int64_t count)
-      : b_(b),
-        count_(static_cast<std::size_t>(count)),
-        memory_(b.device->allocate(std::max<std::int64_t>(count, 1) * 8)) {
-    b_.device->upload(*b_.queue, std::vector<std::uint64_t>(count_, nothing), data());
-  }
-
-  static constexpr std::uint64_t nothing = 0x5555555555555555;
-
-  std::uint64_t* data() const { return memory_.as<std::uint64_t>(); }
-  MatrixChecksum* as_whole() const { return memory_.as<MatrixChecksum>(); }
-  std::vector<std::uint64_t> get() const {
-    std::vector<std::uint64_t> all(count_);
-    b_.device->download(*b_.queue, data(), all);
-    return all;
-  }
-
- private:
-  Bench& b_;
-  std::size_t count_;
-  Buffer memory_;
-};
 
 // Checks that every sum that is asked for is computed within the error of its additions, that of
 // the bits without any, and that no other sum is written.
@@ -308,105 +223,6 @@ TEST_CASE("multiply: an Inf or NaN affects only its row, or its column of a tran
           for (std::int64_t i = 0; i < 70; ++i) CHECK(std::isfinite((*sums)(i)) == (i != row));
         }
       }
-}
-
-TEST_CASE("checksums_of_columns: what changes in a column changes its sum alone", "[user]") {
-  Bench b;
-  for (const Shape& shape : shapes) {
-    CAPTURE(shape.rows, shape.columns);
-    Doubles a = wide_matrix(b, shape.rows, shape.columns);
-    const auto sums = [&] {
-      const WholeNumbers found(b, shape.columns + 1);
-      b.device->checksums_of_columns(*b.queue, a.view(), found.data());
-      return found.get();
-    };
-    const Plain plain = a.plain();
-    const std::vector<std::uint64_t> expected = plain_checksums(plain);
-    CHECK(sums() == expected);
-    CHECK(a.unchanged());
-    if (shape.rows == 0 || shape.columns == 0) continue;
-    const std::int64_t row = shape.rows - 1;
-    const std::int64_t column = shape.columns / 2;
-    a.set([&](std::int64_t i, std::int64_t j) {
-      return i == row && j == column ? std::nextafter(plain(i, j), 2.) : plain(i, j);
-    });
-    const std::vector<std::uint64_t> changed = sums();
-    CHECK(changed.back() != expected.back());
-    for (std::int64_t j = 0; j < shape.columns; ++j)
-      CHECK((changed[static_cast<std::size_t>(j)] != expected[static_cast<std::size_t>(j)]) ==
-            (j == column));
-  }
-}
-
-// Changes that a sum of the bits alone does not see, or only by chance: of whole numbers, whose low
-// bits are all zero, and of others.
-TEST_CASE("checksums see the places of numbers", "[user]") {
-  Bench b;
-  using Line = std::vector<std::uint64_t>;  // the bits of neighbouring numbers
-  const auto with_bits = [](const std::function<void(Line&)>& change) { return change; };
-  const std::vector<std::pair<const char*, std::function<void(Line&)>>> changes{
-      {"two numbers change places", with_bits([](Line& v) { std::swap(v[0], v[5]); })},
-      {"a bit of two numbers", with_bits([](Line& v) {
-         v[1] ^= std::uint64_t{1} << 52;
-         v[2] ^= std::uint64_t{1} << 52;
-       })},
-      {"the signs of two numbers", with_bits([](Line& v) {
-         v[1] ^= std::uint64_t{1} << 63;
-         v[6] ^= std::uint64_t{1} << 63;
-       })},
-      {"a line in the other order", with_bits([](Line& v) { std::ranges::reverse(v); })},
-      {"a line of zeros", with_bits([](Line& v) { std::ranges::fill(v, std::uint64_t{0}); })},
-      {"a number over a whole line", with_bits([](Line& v) { std::ranges::fill(v, v[3]); })},
-      {"a line by one place",
-       with_bits([](Line& v) { std::ranges::rotate(v, std::next(v.begin())); })},
-      {"a bit of a lane is stuck", with_bits([](Line& v) {
-         for (std::uint64_t& bits : v) bits |= std::uint64_t{1} << 54;
-       })}};
-  for (const bool whole : {false, true})
-    for (const Shape& shape : std::vector<Shape>{{8, 1}, {71, 5}, {130, 12}, {300, 9}, {64, 16}})
-      for (const bool in_a_row : {false, true})
-        for (const auto& [name, change] : changes) {
-          if (in_a_row && shape.columns < 8) continue;
-          CAPTURE(whole, shape.rows, shape.columns, in_a_row, name);
-          Doubles a = wide_matrix(b, shape.rows, shape.columns);
-          if (whole)
-            a.set([](std::int64_t i, std::int64_t j) {
-              return static_cast<double>((7 * i + 3 * j + 1) % 19 - 9);
-            });
-          const Plain plain = a.plain();
-          const std::int64_t i0 = in_a_row ? shape.rows - 1 : shape.rows - 8;
-          const std::int64_t j0 = in_a_row ? shape.columns - 8 : shape.columns - 1;
-          const auto place = [&](std::int64_t k) {
-            return in_a_row ? Shape{i0, j0 + k} : Shape{i0 + k, j0};
-          };
-          Line line;
-          for (std::int64_t k = 0; k < 8; ++k)
-            line.push_back(bits_at(plain, place(k).rows, place(k).columns));
-          const Line before = line;
-          change(line);
-          if (line == before) continue;
-          a.set([&](std::int64_t i, std::int64_t j) {
-            for (std::int64_t k = 0; k < 8; ++k)
-              if (place(k).rows == i && place(k).columns == j)
-                return std::bit_cast<double>(line[static_cast<std::size_t>(k)]);
-            return plain(i, j);
-          });
-          const Doubles x = uniform_vector(b, shape.columns);
-          const Doubles z = uniform_vector(b, shape.rows);
-          Doubles ax(b, shape.rows, 1);
-          Doubles atz(b, shape.columns, 1);
-          const std::vector<std::uint64_t> expected = plain_checksums(plain);
-          const WholeNumbers columns(b, shape.columns + 1);
-          b.device->checksums_of_columns(*b.queue, a.view(), columns.data());
-          CHECK(!std::ranges::equal(columns.get(), expected));
-          for (const Transpose transpose : transposes) {
-            const WholeNumbers found(b, 2);
-            b.device->multiply(
-                *b.queue, transpose, a.view(), (transpose == Transpose::no ? x : z).view(),
-                (transpose == Transpose::no ? ax : atz).view(), nullptr, {}, found.as_whole());
-            CHECK(MatrixChecksum{found.get()[0], found.get()[1]} != plain_checksum(plain));
-          }
-        }
 }
 
 TEST_CASE("largest_of_rows and largest_of_columns are exact", "[user]") {

@@ -262,7 +262,7 @@ TEST_CASE("quick_solve finds a singular A that hides from the random vectors of 
   };
   std::vector<std::vector<double>> probes(2, std::vector<double>(n));
   for (std::size_t i = 0; i < 2 * n; ++i)
-    probes[i / n][i % n] = symmetric_number(probe_bits(1, ProbeUse::quick, i));
+    probes[i / n][i % n] = Probes(1, ProbeUse::quick).number(i);
   probes[1] = without(probes[1], probes[0]);
   std::vector<double> u = drawn();
   for (int times = 0; times < 3; ++times)

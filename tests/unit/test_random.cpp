@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/random.hpp"
 
-#include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <set>
 
@@ -15,9 +15,12 @@ TEST_CASE("random bits differ by their seed, their use and their place") {
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     for (const ProbeUse use : {ProbeUse::quick, ProbeUse::inverse, ProbeUse::norm, ProbeUse::sketch,
                                ProbeUse::rotations, ProbeUse::sample})
-      for (std::uint64_t place = 0; place < 20; ++place) all.insert(probe_bits(seed, use, place));
+      for (std::uint64_t place = 0; place < 20; ++place) all.insert(Probes(seed, use).bits(place));
   CHECK(all.size() == 20 * 6 * 20);
-  CHECK(probe_bits(7, ProbeUse::norm, 3) == probe_bits(7, ProbeUse::norm, 3));
+  const Probes probes(7, ProbeUse::norm);
+  CHECK(probes.bits(3) == Probes(7, ProbeUse::norm).bits(3));
+  CHECK(probes.number<std::complex<double>>(3) ==
+        std::complex<double>(probes.number(6), probes.number(7)));
 }
 
 TEST_CASE("a process has one seed, which every reader of JSON has exactly") {
