@@ -4,6 +4,7 @@
 #include "cuda/columns.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
+#include "cuda/packs.hpp"
 
 namespace lupine::cuda {
 
@@ -93,24 +94,32 @@ __global__ void __launch_bounds__(column_threads)
   if (threadIdx.x < block_columns && j < a.columns) sums[j] = places;
 }
 
-template <class T>
+template <int rows, class T>
 __global__ void __launch_bounds__(matrix_threads)
     scale_kernel(MatrixView<const double> from, const double* row_scale, const double* column_scale,
                  MatrixView<T> to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
-  if (i >= from.rows) return;
-  const double r = row_scale ? row_scale[i] : 1;
-#pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y)
-    to(i, j) = static_cast<T>((r * from(i, j)) * (column_scale ? column_scale[j] : 1));
+  const auto scaled = [&]<int count>(const Pack<double, count>& values, std::int64_t i,
+                                     std::int64_t j) {
+    Pack<T, count> result;
+#pragma unroll
+    for (int k = 0; k < count; ++k)
+      result.of[k] = static_cast<T>(((row_scale ? row_scale[i + k] : 1) * values.of[k]) *
+                                    (column_scale ? column_scale[j] : 1));
+    return result;
+  };
+  for_each_pack<rows>(from, [&](const auto& values, std::int64_t i, std::int64_t j) {
+    store(scaled(values, i, j), to, i, j);
+  });
 }
 
-template <class T>
+template <int rows, class T>
 __global__ void __launch_bounds__(matrix_threads) magnitudes_kernel(MatrixView<T> a) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
-  if (i >= a.rows) return;
-  for (std::int64_t j = blockIdx.y; j < a.columns; j += gridDim.y)
-    a(i, j) = a(i, j) < 0 ? -a(i, j) : a(i, j);
+  for_each_pack<rows>(MatrixView<const T>(a), [&](auto values, std::int64_t i, std::int64_t j) {
+#pragma unroll
+    for (int k = 0; k < values.count; ++k)
+      values.of[k] = values.of[k] < 0 ? -values.of[k] : values.of[k];
+    store(values, a, i, j);
+  });
 }
 
 __device__ bool same_place(const MatrixEntry& a, const MatrixEntry& b) {
@@ -170,16 +179,24 @@ cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const doub
                   const double* column_scale, AnyMatrix to) {
   if (from.empty()) return cudaSuccess;
   return with_storage(to, [&]<class T>(MatrixView<T> target) {
-    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, scale_kernel<T>,
-                  from, row_scale, column_scale, target);
+    return in_packs(
+        [&]<int rows>() {
+          return launch(stream, packed_grid<rows>(from.rows, from.columns), matrix_threads,
+                        scale_kernel<rows, T>, from, row_scale, column_scale, target);
+        },
+        from, target);
   });
 }
 
 cudaError_t take_magnitudes(cudaStream_t stream, AnyMatrix a) {
   if (a.empty()) return cudaSuccess;
   return with_storage(a, [&]<class T>(MatrixView<T> values) {
-    return launch(stream, matrix_grid(values.rows, values.columns), matrix_threads,
-                  magnitudes_kernel<T>, values);
+    return in_packs(
+        [&]<int rows>() {
+          return launch(stream, packed_grid<rows>(values.rows, values.columns), matrix_threads,
+                        magnitudes_kernel<rows, T>, values);
+        },
+        values);
   });
 }
 

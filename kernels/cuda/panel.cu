@@ -5,6 +5,7 @@
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/magnitude.hpp"
+#include "cuda/packs.hpp"
 #include "element/rounding.hpp"
 
 namespace lupine::cuda {
@@ -14,15 +15,14 @@ namespace {
 constexpr std::uint32_t infinity_bits = 0x7f800000u;
 constexpr double largest_finite = 0x1.fffffffffffffp+1023;
 
+template <int rows>
 __global__ void __launch_bounds__(matrix_threads)
     largest_kernel(MatrixView<const float> a, std::uint32_t* bits) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
   std::uint32_t mine = 0;
-  if (i < a.rows)
-    for (std::int64_t j = blockIdx.y; j < a.columns; j += gridDim.y) {
-      const std::uint32_t here = magnitude_bits(a(i, j));
-      mine = here > mine ? here : mine;
-    }
+  for_each_pack<rows>(a, [&](const auto& values, auto...) {
+#pragma unroll
+    for (int r = 0; r < values.count; ++r) mine = larger_bits(mine, magnitude_bits(values.of[r]));
+  });
   join_largest(mine, bits);
 }
 
@@ -32,59 +32,75 @@ struct HalfPlanes {
   MatrixView<Half> low;
 };
 
-// to(i, j) <- round(value); of a complex value z the 2 x 2 block with which products are those
-// with z.
-__device__ void store(float value, const MatrixView<Half>& to, std::int64_t i, std::int64_t j) {
-  to(i, j) = to_half(value);
-}
-__device__ void store(float value, const MatrixView<Bfloat16>& to, std::int64_t i, std::int64_t j) {
-  to(i, j) = to_bfloat16(value);
-}
-__device__ void store(float value, const MatrixView<float>& to, std::int64_t i, std::int64_t j) {
-  to(i, j) = value;
-}
-__device__ void store(float value, const MatrixView<double>& to, std::int64_t i, std::int64_t j) {
-  to(i, j) = static_cast<double>(value);
-}
-__device__ void store(double value, const MatrixView<double>& to, std::int64_t i, std::int64_t j) {
-  to(i, j) = value;
-}
-__device__ void store(Half value, const MatrixView<float>& to, std::int64_t i, std::int64_t j) {
-  to(i, j) = to_float(value);
-}
-__device__ void store(Bfloat16 value, const MatrixView<float>& to, std::int64_t i, std::int64_t j) {
-  to(i, j) = to_float(value);
-}
-__device__ void store(float value, const HalfPlanes& to, std::int64_t i, std::int64_t j) {
-  const HalfPair pair = to_half_pair(value);
-  to.high(i, j) = pair.high;
-  to.low(i, j) = pair.low;
+// The number as T stores it.
+template <class T, class From>
+__device__ T stored(From value) {
+  if constexpr (std::is_same_v<T, Half>)
+    return to_half(value);
+  else if constexpr (std::is_same_v<T, Bfloat16>)
+    return to_bfloat16(value);
+  else if constexpr (sizeof(From) == 2)
+    return to_float(value);
+  else
+    return static_cast<T>(value);
 }
 
-template <class T, class To>
-__device__ void store(Complex<T> z, const To& to, std::int64_t i, std::int64_t j) {
-  store(z.re, to, 2 * i, 2 * j);
-  store(z.im, to, 2 * i + 1, 2 * j);
-  store(-z.im, to, 2 * i, 2 * j + 1);
-  store(z.re, to, 2 * i + 1, 2 * j + 1);
+template <class T>
+constexpr bool is_complex = false;
+template <class T>
+constexpr bool is_complex<Complex<T>> = true;
+
+// to <- numbers of a column, from (i, j) on; of a complex value z the 2 x 2 block with which
+// products are those with z.
+template <int rows, class From, class To>
+__device__ void store_numbers(const Pack<From, rows>& values, const To& to, std::int64_t i,
+                              std::int64_t j) {
+  if constexpr (is_complex<From>) {
+    static_assert(rows == 1);
+    const auto [re, im] = values.of[0];
+    const auto store_one = [&](auto number, std::int64_t row, std::int64_t column) {
+      store_numbers(Pack<decltype(number), 1>{{number}}, to, 2 * i + row, 2 * j + column);
+    };
+    store_one(re, 0, 0);
+    store_one(im, 1, 0);
+    store_one(-im, 0, 1);
+    store_one(re, 1, 1);
+  } else if constexpr (std::is_same_v<To, HalfPlanes>) {
+    Pack<Half, rows> high;
+    Pack<Half, rows> low;
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      const HalfPair pair = to_half_pair(values.of[r]);
+      high.of[r] = pair.high;
+      low.of[r] = pair.low;
+    }
+    store(high, to.high, i, j);
+    store(low, to.low, i, j);
+  } else {
+    using T = std::remove_cvref_t<decltype(to(0, 0))>;
+    Pack<T, rows> numbers;
+#pragma unroll
+    for (int r = 0; r < rows; ++r) numbers.of[r] = stored<T>(values.of[r]);
+    store(numbers, to, i, j);
+  }
 }
 
-template <class From, class To>
+template <int rows, class From, class To>
 __global__ void __launch_bounds__(matrix_threads)
     cast_kernel(MatrixView<const From> from, float sign, To to, bool scaled,
                 const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
   const std::uint32_t bits = *largest_bits;
   const double s = scaled ? power_of_two(fp16_scale_exponent(float_of(bits))) : 1.0;
-  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
-  if (i == 0 && blockIdx.y == 0) {
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) {
     *scale = s;
     if (bits >= infinity_bits) *nonfinite = 1;
   }
-  if (i >= from.rows) return;
   const auto factor = static_cast<float>(static_cast<double>(sign) * s);
-#pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y)
-    store(from(i, j) * factor, to, i, j);
+  for_each_pack<rows>(from, [&](auto values, std::int64_t i, std::int64_t j) {
+#pragma unroll
+    for (int r = 0; r < values.count; ++r) values.of[r] = values.of[r] * factor;
+    store_numbers(values, to, i, j);
+  });
 }
 
 __device__ bool is_finite(double value) {
@@ -95,30 +111,29 @@ __device__ bool is_finite(Complex<double> z) {
 }
 
 // FP64 values are not rounded, so that no scale has to be found before.
-template <class From>
+template <int rows, class From>
 __global__ void __launch_bounds__(matrix_threads)
     copy_signed_kernel(MatrixView<const From> from, double sign, MatrixView<double> to,
                        double* scale, std::int64_t* nonfinite) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
-  if (i == 0 && blockIdx.y == 0) *scale = 1;
-  if (i >= from.rows) return;
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *scale = 1;
   bool finite = true;
-#pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y) {
-    const From value = from(i, j);
-    finite = finite && is_finite(value);
-    store(value * sign, to, i, j);
-  }
+  for_each_pack<rows>(from, [&](auto values, std::int64_t i, std::int64_t j) {
+#pragma unroll
+    for (int r = 0; r < values.count; ++r) {
+      finite = finite && is_finite(values.of[r]);
+      values.of[r] = values.of[r] * sign;
+    }
+    store_numbers(values, to, i, j);
+  });
   if (!finite) *nonfinite = 1;
 }
 
-template <class From, class To>
+template <int rows, class From, class To>
 __global__ void __launch_bounds__(matrix_threads)
     convert_kernel(MatrixView<const From> from, MatrixView<To> to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
-  if (i >= from.rows) return;
-#pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y) store(from(i, j), to, i, j);
+  for_each_pack<rows>(from, [&](const auto& values, std::int64_t i, std::int64_t j) {
+    store_numbers(values, to, i, j);
+  });
 }
 
 constexpr int scale_threads = 1;
@@ -219,12 +234,18 @@ __global__ void __launch_bounds__(tile_threads, tiles_at_once)
 
 }  // namespace
 
-cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t* bits) {
-  if (a.empty()) return cudaSuccess;
-  return launch(stream, matrix_grid(a.rows, a.columns), matrix_threads, largest_kernel, a, bits);
-}
-
 namespace {
+
+// in_packs() for numbers that go from `from` to `to`. A complex one is stored as a block.
+template <class Start, class From, class To>
+cudaError_t in_packs_of(const Start& start, const MatrixView<const From>& from, const To& to) {
+  if constexpr (is_complex<From>)
+    return start.template operator()<1>();
+  else if constexpr (std::is_same_v<To, HalfPlanes>)
+    return in_packs(start, from, to.high, to.low);
+  else
+    return in_packs(start, from, to);
+}
 
 // Calls `use` with an FP32 or FP64 matrix as one of T or of Complex<T>.
 template <class T, class Use>
@@ -234,13 +255,27 @@ cudaError_t with_field(ConstAnyMatrix m, const Use& use) {
 
 }  // namespace
 
+cudaError_t largest_magnitude(cudaStream_t stream, MatrixView<const float> a, std::uint32_t* bits) {
+  if (a.empty()) return cudaSuccess;
+  return in_packs(
+      [&]<int rows>() {
+        return launch(stream, packed_grid<rows>(a.rows, a.columns), matrix_threads,
+                      largest_kernel<rows>, a, bits);
+      },
+      a);
+}
+
 cudaError_t cast(cudaStream_t stream, ConstAnyMatrix from, float sign, AnyMatrix to,
                  const std::uint32_t* largest_bits, double* scale, std::int64_t* nonfinite) {
   const auto cast_to = [&]<class To>(const To& target) {
     return with_field<float>(from, [&]<class From>(MatrixView<const From> source) {
-      return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads,
-                    cast_kernel<From, To>, source, sign, target, needs_scale(to.precision),
-                    largest_bits, scale, nonfinite);
+      return in_packs_of(
+          [&]<int rows>() {
+            return launch(stream, packed_grid<rows>(from.rows, from.columns), matrix_threads,
+                          cast_kernel<rows, From, To>, source, sign, target,
+                          needs_scale(to.precision), largest_bits, scale, nonfinite);
+          },
+          source, target);
     });
   };
   switch (to.precision) {
@@ -259,8 +294,12 @@ cudaError_t convert(cudaStream_t stream, ConstAnyMatrix from, AnyMatrix to) {
   if (from.empty()) return cudaSuccess;
   const auto convert_to = [&]<class From, class To>(MatrixView<const From> source,
                                                     MatrixView<To> target) {
-    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads,
-                  convert_kernel<From, To>, source, target);
+    return in_packs_of(
+        [&]<int rows>() {
+          return launch(stream, packed_grid<rows>(from.rows, from.columns), matrix_threads,
+                        convert_kernel<rows, From, To>, source, target);
+        },
+        source, target);
   };
   if (from.precision == Precision::fp16) return convert_to(from.as<Half>(), to.as<float>());
   if (from.precision == Precision::bf16) return convert_to(from.as<Bfloat16>(), to.as<float>());
@@ -272,8 +311,12 @@ cudaError_t convert(cudaStream_t stream, ConstAnyMatrix from, AnyMatrix to) {
 cudaError_t copy_signed(cudaStream_t stream, ConstAnyMatrix from, double sign,
                         MatrixView<double> to, double* scale, std::int64_t* nonfinite) {
   return with_field<double>(from, [&]<class From>(MatrixView<const From> source) {
-    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads,
-                  copy_signed_kernel<From>, source, sign, to, scale, nonfinite);
+    return in_packs_of(
+        [&]<int rows>() {
+          return launch(stream, packed_grid<rows>(from.rows, from.columns), matrix_threads,
+                        copy_signed_kernel<rows, From>, source, sign, to, scale, nonfinite);
+        },
+        source, to);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "cuda/complex.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
+#include "cuda/packs.hpp"
 
 namespace lupine::cuda {
 
@@ -219,14 +220,17 @@ __global__ void __launch_bounds__(take_threads)
 // Rows ------------------------------------------------------------------------------------------
 
 constexpr int permute_threads = 512;
-constexpr std::int64_t most_columns =
-    16;  // of a block; several, so that its threads have work where few rows move
-constexpr int permute_unroll = 4;
+// Blocks that keep the memory busy, and elements for each of their threads, where there are so
+// many.
+constexpr std::int64_t permute_blocks = 512;
+constexpr int in_flight = 4;
 
 template <class T>
 constexpr std::int64_t room = permuted_bytes / static_cast<std::int64_t>(sizeof(T));
 
-// A block has `group` columns. It reads all elements that move in them before it writes one.
+// A block has `group` columns. It reads all elements that move in them before it writes one, each
+// thread several at once: the compiler may not move a load before a store that could be to its
+// place.
 template <class T>
 __global__ void __launch_bounds__(permute_threads)
     permute_kernel(const std::int64_t* from, const std::int64_t* to, int count, int group,
@@ -235,33 +239,44 @@ __global__ void __launch_bounds__(permute_threads)
   const std::int64_t first = std::int64_t{blockIdx.x} * group;
   const std::int64_t rest = a.columns - first;
   const int items = count * static_cast<int>(rest < group ? rest : group);
-#pragma unroll permute_unroll
-  for (int t = static_cast<int>(threadIdx.x); t < items; t += permute_threads)
-    moving[t] = a(from[t % count], first + t / count);
+  const auto in_batches = [&](const auto& start, const auto& end) {
+    for (int t = static_cast<int>(threadIdx.x); t < items; t += in_flight * permute_threads) {
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k)
+        if (t + k * permute_threads < items) start(t + k * permute_threads, k);
+#pragma unroll
+      for (int k = 0; k < in_flight; ++k)
+        if (t + k * permute_threads < items) end(t + k * permute_threads, k);
+    }
+  };
+  T values[in_flight]{};
+  in_batches([&](int t, int k) { values[k] = a(from[t % count], first + t / count); },
+             [&](int t, int k) { moving[t] = values[k]; });
   __syncthreads();
-#pragma unroll permute_unroll
-  for (int t = static_cast<int>(threadIdx.x); t < items; t += permute_threads)
-    a(to[t % count], first + t / count) = moving[t];
+  std::int64_t rows[in_flight]{};
+  in_batches([&](int t, int k) { rows[k] = to[t % count]; },
+             [&](int t, int k) { a(rows[k], first + t / count) = moving[t]; });
+}
+
+// Row i of `from`, or row from_rows[i], goes to row i of `to`, or to row to_rows[i].
+template <class T>
+__global__ void __launch_bounds__(matrix_threads)
+    copy_rows_kernel(std::int64_t count, const std::int64_t* from_rows, MatrixView<const T> from,
+                     const std::int64_t* to_rows, MatrixView<T> to) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
+  if (i >= count) return;
+  const std::int64_t source = from_rows != nullptr ? from_rows[i] : i;
+  const std::int64_t target = to_rows != nullptr ? to_rows[i] : i;
+  for_columns_in_flight(
+      to.columns, [&](std::int64_t j) { return from(source, j); },
+      [&](const T& value, std::int64_t j) { to(target, j) = value; });
 }
 
 template <class T>
-__global__ void __launch_bounds__(matrix_threads)
-    gather_kernel(const std::int64_t* rows, MatrixView<const T> from, MatrixView<T> to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
-  if (i >= to.rows) return;
-  const std::int64_t row = rows[i];
-#pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < to.columns; j += gridDim.y) to(i, j) = from(row, j);
-}
-
-template <class T>
-__global__ void __launch_bounds__(matrix_threads)
-    scatter_kernel(const std::int64_t* rows, MatrixView<const T> from, MatrixView<T> to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x;
-  if (i >= from.rows) return;
-  const std::int64_t row = rows[i];
-#pragma unroll 4
-  for (std::int64_t j = blockIdx.y; j < from.columns; j += gridDim.y) to(row, j) = from(i, j);
+cudaError_t copy_rows(cudaStream_t stream, std::int64_t count, const std::int64_t* from_rows,
+                      MatrixView<const T> from, const std::int64_t* to_rows, MatrixView<T> to) {
+  return launch(stream, packed_grid<1>(count, to.columns), matrix_threads, copy_rows_kernel<T>,
+                count, from_rows, from, to_rows, to);
 }
 
 }  // namespace
@@ -305,7 +320,9 @@ cudaError_t permute_rows(cudaStream_t stream, const std::int64_t* from, const st
   if (a.empty() || count == 0) return cudaSuccess;
   if (count > permuted_bytes / a.element_bytes()) return cudaErrorInvalidValue;
   return with_elements(a, [&]<class T>(MatrixView<T> values) {
-    const std::int64_t group = std::min(room<T> / count, most_columns);
+    const std::int64_t group =
+        std::min(room<T> / count, std::max(ceil_div(values.columns, permute_blocks),
+                                           ceil_div(in_flight * permute_threads, count)));
     return launch(stream, blocks(values.columns, group), permute_threads, permute_kernel<T>, from,
                   to, count, group, values);
   });
@@ -315,8 +332,7 @@ cudaError_t gather_rows(cudaStream_t stream, const std::int64_t* rows, ConstAnyM
                         AnyMatrix to) {
   if (to.empty()) return cudaSuccess;
   return with_elements(to, [&]<class T>(MatrixView<T> values) {
-    return launch(stream, matrix_grid(values.rows, values.columns), matrix_threads,
-                  gather_kernel<T>, rows, elements_of<T>(from), values);
+    return copy_rows<T>(stream, values.rows, rows, elements_of<T>(from), nullptr, values);
   });
 }
 
@@ -324,8 +340,7 @@ cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t* rows, ConstAny
                          AnyMatrix to) {
   if (from.empty()) return cudaSuccess;
   return with_elements(to, [&]<class T>(MatrixView<T> values) {
-    return launch(stream, matrix_grid(from.rows, from.columns), matrix_threads, scatter_kernel<T>,
-                  rows, elements_of<T>(from), values);
+    return copy_rows<T>(stream, from.rows, nullptr, elements_of<T>(from), rows, values);
   });
 }
 

@@ -206,15 +206,17 @@ class FileRightHandSide : public SolvedOnRank {
         throw Fault(description() + " changes in memory each time that it is read");
       PartWriter mine({mine_.data(), rows, count(), std::max<std::int64_t>(rows, 1)});
       file_->read(all, part, mine);
-      std::vector<std::uint64_t> written = mine.checksums();
+      const std::vector<std::uint64_t> written = mine.checksums();
       read_.clear();
+      std::vector<std::uint64_t> found;
+      std::uint64_t bits = 0;
       for (std::int64_t k = 0; k < count(); ++k) {
         read_.push_back(checksum_of(column(k)));
-        written[static_cast<std::size_t>(k)] -= read_.back().places;
-        written.back() -= read_.back().bits;
+        found.push_back(read_.back().places);
+        bits += read_.back().bits;
       }
-      const bool holds = std::ranges::all_of(written, [](std::uint64_t sum) { return sum == 0; });
-      changed = all.all_reduce(std::int64_t{!holds}, Reduction::max) != 0;
+      found.push_back(bits);
+      changed = all.all_reduce(std::int64_t{found != written}, Reduction::max) != 0;
     }
   }
   std::span<const double> column(std::int64_t k) const {

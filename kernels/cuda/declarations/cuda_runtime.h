@@ -375,6 +375,10 @@ T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> val
 }
 
 template <class T>
+void __stcg(T* at, std::type_identity_t<T> value) {
+  *at = value;
+}
+template <class T>
 T __ldg(const T* at) {
   return *at;
 }
