@@ -253,10 +253,7 @@ ordered_json Measurements::solve(const std::string& method, std::int64_t n, doub
 
 /// Runs cuSOLVER's two methods, each followed by Lupine at the same n.
 void Measurements::cusolver() {
-  // On an H200, cuSOLVER 13 ends IRSXgesv with an internal error at the largest n; below 2^31
-  // elements it has no such limit.
-  ordered_json irs = solve("irs", o_.trial ? 300 : 0, 90);
-  if (!irs.is_object() && !o_.trial) irs = solve("irs", 46000, 90);
+  const ordered_json irs = solve("irs", o_.trial ? 300 : 0, 90);
   if (irs.is_object())
     benchmark({.step = "mxp",
                .name = "HPL-MxP at IRSXgesv's largest n",

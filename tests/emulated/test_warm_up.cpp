@@ -50,11 +50,14 @@ void check(Benchmark benchmark, Pivoting pivoting, std::int64_t n, std::int64_t 
   BenchmarkRunner runner(MPI_COMM_WORLD, options);
   runner.warm_up();
   const std::vector<long> before = count_first_times();
+  const long waits = emulation::calls_of("cudaDeviceSynchronize");
   const std::size_t kernels = emulation::kernels_started();
   const BenchmarkResult result = runner.run().result;
   const std::vector<long> after = count_first_times();
   CHECK(result.passed);
   CHECK(emulation::kernels_started() == kernels);
+  // Before the LU and before the corrections take memory that the GPU may have used.
+  CHECK(emulation::calls_of("cudaDeviceSynchronize") - waits <= 2);
   for (std::size_t i = 0; i < first_times.size(); ++i) {
     CAPTURE(first_times[i]);
     CHECK(after[i] - before[i] == 0);

@@ -24,6 +24,8 @@ void* GpuMemory::take(std::int64_t bytes) {
   if (const auto kept = kept_.find(bytes); kept != kept_.end()) {
     void* const data = kept->second;
     kept_.erase(kept);
+    // What used it before may run still, and whoever takes it may write at once.
+    if (std::exchange(may_be_used_, false)) cudaDeviceSynchronize();
     return data;
   }
   void* data = nullptr;
@@ -44,10 +46,8 @@ void* GpuMemory::take(std::int64_t bytes) {
 
 void GpuMemory::give_back(void* data, std::int64_t bytes) {
   kept_.emplace(bytes, data);
-  if (keeps_)
-    cudaDeviceSynchronize();  // whoever takes it next may write at once
-  else
-    free_kept();
+  may_be_used_ = true;
+  if (!keeps_) free_kept();
 }
 
 void GpuMemory::free_kept() {

@@ -24,8 +24,8 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   GpuMemory& operator=(const GpuMemory&) = delete;
   ~GpuMemory() { free_kept(); }
 
-  /// `bytes` bytes: those of the same size that are kept, or new ones. Their owner calls
-  /// before_free, unless that is empty, and then waits for the GPU, as cudaFree does.
+  /// `bytes` bytes: those of the same size that are kept, or new ones, which the GPU does not use
+  /// any more. Their owner calls before_free, unless that is empty, as it gives them back.
   /// @throws Fault "out of memory: ..."
   Buffer allocate(std::int64_t bytes, std::function<void()> before_free = {});
   /// Whether what is freed from now on is kept. What is kept is freed where memory runs short.
@@ -40,6 +40,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
 
   bool keeps_ = false;
   std::multimap<std::int64_t, void*> kept_;  // by their sizes
+  bool may_be_used_ = false;                 // by the GPU: what is kept
   std::int64_t now_ = 0;
   std::int64_t most_ = 0;
 };
