@@ -146,92 +146,6 @@ __global__ void __launch_bounds__(scale_threads)
   *low_alpha = static_cast<float>(inverse * 0x1p-11);
 }
 
-// One block of threads works on one tile. Thread t has row t % order, and of it `own` columns from
-// own * (t / order) on, in registers: the steps follow each other, so that their latency decides.
-constexpr int order = static_cast<int>(tile_order);
-constexpr int own = 16;
-constexpr int tile_threads = order * (order / own);
-
-__device__ bool usable(float pivot) {
-  return pivot != 0 && magnitude_bits(pivot) < infinity_bits;
-}
-
-// With fewer blocks on a multiprocessor there are enough registers for all of a tile.
-constexpr int tiles_at_once = 1;
-
-// Block b inverts tile b on the diagonal, and factors it before if `factors`.
-//
-// Step k of the elimination subtracts m_i = a_ik / u_kk times row k from each row i below. The same
-// step on the rows of the unit matrix makes L^-1, and on its columns (column j minus column k times
-// u_kj / u_kk) the inverse of the unit triangle D^-1 U, D the diagonal of U. All three stand in the
-// place of A: step k needs row k and column k as they are then, and leaves, for
-//
-//   i > k, j > k:   a_ij - m_i u_kj, with l_ik = m_i
-//   i > k, j <= k:  x_ij - m_i x_kj of L^-1, with x_kk = 1, x_ik = 0 before
-//   i <= k, j > k:  y_ij - m_i u_kj of (D^-1 U)^-1, m_i = y_ik / u_kk with y_kk = 1, y_kj = 0
-//   before
-//
-// In the end U^-1 = (D^-1 U)^-1 D^-1.
-template <bool factors>
-__global__ void __launch_bounds__(tile_threads, tiles_at_once)
-    tile_kernel(MatrixView<float> matrix, std::int64_t begin, std::int64_t* bad_pivot) {
-  // Row and column k are written by their owners before step k, into one of two places by turns,
-  // so that a step has one barrier.
-  __shared__ float rows[2][order];
-  __shared__ float columns[2][order];
-  __shared__ float pivots[order];
-  const std::int64_t corner = blockIdx.x * tile_order;
-  const std::int64_t rest = matrix.rows - corner;
-  const int n = rest < tile_order ? static_cast<int>(rest) : order;
-  const MatrixView<float> view = matrix.block(corner, corner, n, n);
-  const int i = static_cast<int>(threadIdx.x) % order;
-  const int first = static_cast<int>(threadIdx.x) / order * own;
-  float a[own];
-#pragma unroll
-  for (int c = 0; c < own; ++c) {
-    const int j = first + c;
-    a[c] = i < n && j < n ? view(i, j) : i == j ? 1 : 0;  // beyond the tile: the unit matrix
-  }
-  if (i == 0)
-#pragma unroll
-    for (int c = 0; c < own; ++c) rows[0][first + c] = a[c];
-  if (first == 0) columns[0][i] = a[0];
-  __syncthreads();
-  for (int group = 0; group < n; group += own) {
-#pragma unroll
-    for (int e = 0; e < own; ++e) {  // e is known when it is compiled: a[e] is a register
-      const int k = group + e;
-      const float* const row = rows[e % 2];
-      const float pivot = row[k];
-      if (threadIdx.x == 0) {
-        pivots[k] = pivot;
-        if (factors && !usable(pivot) && *bad_pivot < 0) *bad_pivot = begin + k;
-      }
-      const float left = i == k ? 1.0f : columns[e % 2][i];
-      const float m = !factors && i > k ? left : left / pivot;
-#pragma unroll
-      for (int c = 0; c < own; ++c) {
-        const int j = first + c;
-        const bool subtracts = i > k ? factors || j <= k : j > k;
-        const float before = j == k || i == k ? 0 : a[c];
-        if (subtracts) a[c] = fmaf(-m, j == k ? 1.0f : row[j], before);
-      }
-      const int next = (e + 1) % 2;
-      if (i == k + 1)
-#pragma unroll
-        for (int c = 0; c < own; ++c) rows[next][first + c] = a[c];
-      const int owner = e + 1 < own ? group : group + own;  // of column k + 1
-      if (first == owner) columns[next][i] = a[(e + 1) % own];
-      __syncthreads();
-    }
-  }
-#pragma unroll
-  for (int c = 0; c < own; ++c) {
-    const int j = first + c;
-    if (i < n && j < n) view(i, j) = i > j ? a[c] : (i == j ? 1.0f : a[c]) / pivots[j];
-  }
-}
-
 }  // namespace
 
 namespace {
@@ -323,20 +237,6 @@ cudaError_t copy_signed(cudaStream_t stream, ConstAnyMatrix from, double sign,
 cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const double* u_scale,
                           float* alpha, float* low_alpha) {
   return launch(stream, 1, scale_threads, inverse_scale_kernel, l_scale, u_scale, alpha, low_alpha);
-}
-
-cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t begin,
-                        std::int64_t* bad_pivot) {
-  if (a.empty()) return cudaSuccess;
-  if (a.rows > tile_order || a.columns != a.rows) return cudaErrorInvalidValue;
-  return launch(stream, 1, tile_threads, tile_kernel<true>, a, begin, bad_pivot);
-}
-
-cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a) {
-  if (a.empty()) return cudaSuccess;
-  if (a.columns != a.rows) return cudaErrorInvalidValue;
-  return launch(stream, blocks(a.rows, tile_order), tile_threads, tile_kernel<false>, a, 0,
-                nullptr);
 }
 
 }  // namespace lupine::cuda

@@ -203,7 +203,9 @@ TEST_CASE("several small singular values do not hide each other", "[solve][doubt
     const ConditionEstimate found = Factorization(MPI_COMM_WORLD, a, low).condition();
     CAPTURE(found.value / exact.condition, found.at_least, exact.condition);
     CHECK(found.value <= 1.1 * exact.condition);
-    CHECK(found.value >= exact.condition / (found.at_least ? 100 : 3));
+    // A bound from below says what FP32 factors can see for certain: that A is singular to them.
+    // How far above it lies is the luck of their rounding errors.
+    CHECK(found.value >= (found.at_least ? 0x1p24 : exact.condition / 3));
   }
 }
 }  // namespace lupine::test::doubts_tests
