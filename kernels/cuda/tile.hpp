@@ -109,9 +109,10 @@ __device__ inline void update_behind(Tile t, int first) {
   }
   __syncthreads();  // all have read what quarter 0 writes
   if (c >= next) {
-    if (quarter == 0)
+    if (quarter == 0) {
 #pragma unroll
       for (int k = 0; k < strip; ++k) t[c][first + k] = u[k];
+    }
 #pragma unroll 1
     for (int i = next + 4 * quarter; i < order; i += tile_threads / order * 4) {
       float4 rest = *reinterpret_cast<float4*>(&t[c][i]);
@@ -152,7 +153,7 @@ __device__ inline void invert_strips(Tile x) {
       float sum = 0;
 #pragma unroll
       for (int k = 0; k < i; ++k) sum = fmaf(x[corner + k][corner + i], z[k], sum);
-      z[i] = i < c ? 0 : i == c ? 1 : -sum;
+      z[i] = i < c ? 0.0f : i == c ? 1.0f : -sum;
     }
   } else if (thread < 2 * order) {
 #pragma unroll
@@ -160,14 +161,15 @@ __device__ inline void invert_strips(Tile x) {
       float sum = 0;
 #pragma unroll
       for (int k = strip - 1; k > i; --k) sum = fmaf(x[corner + k][corner + i], z[k], sum);
-      z[i] = i > c ? 0 : ((i == c ? 1 : 0) - sum) / x[corner + i][corner + i];
+      z[i] = i > c ? 0.0f : ((i == c ? 1.0f : 0.0f) - sum) / x[corner + i][corner + i];
     }
   }
   __syncthreads();
-  if (thread < 2 * order)
+  if (thread < 2 * order) {
 #pragma unroll
     for (int i = 0; i < strip; ++i)
       if (of_lower ? i > c : i <= c) x[corner + c][corner + i] = z[i];
+  }
   __syncthreads();
 }
 
@@ -233,8 +235,8 @@ __device__ inline void invert(Tile x, Tile y) {
         const float* right = second ? &x[(at.lower ? o : beside) + at.column][at.lower ? beside : o]
                                     : &y[o + at.column][at.lower ? o : beside];
 #pragma unroll 4
-        for (int k = 0; k < h; ++k) {
-          const float4 l = *reinterpret_cast<const float4*>(left + k * pitch);
+        for (int k = 0; k < h; ++k, left += pitch) {
+          const float4 l = *reinterpret_cast<const float4*>(left);
           sums[s].x = fmaf(l.x, right[k], sums[s].x);
           sums[s].y = fmaf(l.y, right[k], sums[s].y);
           sums[s].z = fmaf(l.z, right[k], sums[s].z);

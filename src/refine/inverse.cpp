@@ -303,7 +303,8 @@ double Inverse::judged() {
   double growth = transposed_.largest.front().growth;
   if (!plain_.largest.empty()) growth = std::max(growth, plain_.largest.front().growth);
   const double per_norm = growth * factors_.roundoff;
-  const double entries = std::isnan(factors_.growth) ? infinity : std::max(factors_.growth, 1.0);
+  double entries = std::max(factors_.growth, 1.0);
+  if (std::isnan(entries)) entries = infinity;
   const double sensitivity = per_norm * entries * system_.scaled_norm();
   if (sensitivity <= insensitive) return sensitivity;
   const bool of_plain = !plain_.largest.empty() && plain_.largest.front().growth == growth;

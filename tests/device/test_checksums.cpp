@@ -54,7 +54,7 @@ TEST_CASE("checksums see the places of numbers", "[user]") {
       {"a line of zeros", with_bits([](Line& v) { std::ranges::fill(v, std::uint64_t{0}); })},
       {"a number over a whole line", with_bits([](Line& v) { std::ranges::fill(v, v[3]); })},
       {"a line by one place",
-       with_bits([](Line& v) { std::ranges::rotate(v, std::next(v.begin())); })},
+       with_bits([](Line& v) { std::rotate(v.begin(), std::next(v.begin()), v.end()); })},
       {"a bit of a lane is stuck", with_bits([](Line& v) {
          for (std::uint64_t& bits : v) bits |= std::uint64_t{1} << 54;
        })}};

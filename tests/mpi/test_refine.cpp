@@ -181,8 +181,12 @@ RefineOutcome refined(const GridShape& shape, double kappa, RefineMethod method,
   Problem p(all, shape, fasi_higham(n, 16, kappa), Precision::fp32, clock);
   REQUIRE(p.factor({.width = 16, .precision = Precision::bf16}).usable());
   HostCopy factors(*p.device, p.a);
+  const bool inverted = p.device->inverted_order(Precision::fp32) > 0;
   for (std::int64_t g = 0; g < damaged; ++g)
-    if (float* entry = factors.find({g}, {g})) *entry *= static_cast<float>(2 + g * 61 % n);
+    if (float* entry = factors.find({g}, {g})) {
+      const auto by = static_cast<float>(2 + g * 61 % n);
+      *entry *= inverted ? 1 / by : by;
+    }
   factors.store();
   return refine(p.transport, p.a, p.pivots, p.spec(),
                 {.method = method, .width = 16, .worth = worth});
