@@ -320,9 +320,9 @@ cudaError_t permute_rows(cudaStream_t stream, const std::int64_t* from, const st
   if (a.empty() || count == 0) return cudaSuccess;
   if (count > permuted_bytes / a.element_bytes()) return cudaErrorInvalidValue;
   return with_elements(a, [&]<class T>(MatrixView<T> values) {
-    const std::int64_t group =
-        std::min(room<T> / count, std::max(ceil_div(values.columns, permute_blocks),
-                                           ceil_div(in_flight * permute_threads, count)));
+    const std::int64_t group = std::min(
+        room<T> / count, std::max(ceil_div(values.columns, permute_blocks),
+                                  ceil_div(std::int64_t{in_flight} * permute_threads, count)));
     return launch(stream, blocks(values.columns, group), permute_threads, permute_kernel<T>, from,
                   to, count, group, values);
   });
