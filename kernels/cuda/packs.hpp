@@ -65,10 +65,10 @@ __device__ void store(const Pack<T, rows>& pack, const MatrixView<T>& to, std::i
 
 /// Calls end(start(j), j) for the columns of a thread: several of start() before the first end(),
 /// since the compiler may not move a load before a store that could be to its place. start() may be
-/// called again for the last column. @pre columns > 0, and the grid is a packed_grid()
+/// called again for the last column. @pre the grid is a packed_grid()
 template <class Start, class End>
 __device__ void for_columns_in_flight(std::int64_t columns, const Start& start, const End& end) {
-  LUPINE_ELEMENT_EXPECTS(columns > 0);
+  LUPINE_ELEMENT_EXPECTS(blockDim.x == matrix_threads);
   const std::int64_t step = gridDim.y;
   for (std::int64_t j = blockIdx.y; j < columns; j += columns_in_flight * step) {
     decltype(start(j)) values[columns_in_flight];
