@@ -29,11 +29,10 @@ struct TwoTiles {
   __device__ Tile y() { return x() + order; }
 };
 
-/// Which numbers of a tile count: all; those of a triangle, and zeros beside them.
-enum class Part { all, upper, unit_lower };
+/// The triangle of a tile whose numbers count; beside them are zeros.
+enum class Part { upper, unit_lower };
 
 __device__ inline float kept(float value, Part part, int i, int j) {
-  if (part == Part::all) return value;
   if (part == Part::upper) return i <= j ? value : 0.0f;
   return i > j ? value : i == j ? 1.0f : 0.0f;
 }
