@@ -208,7 +208,7 @@ cudaError_t convert(cudaStream_t stream, ConstAnyMatrix from, AnyMatrix to) {
   if (from.empty()) return cudaSuccess;
   const auto convert_to = [&]<class From, class To>(MatrixView<const From> source,
                                                     MatrixView<To> target) {
-    return in_packs_of(
+    return in_packs(
         [&]<int rows>() {
           return launch(stream, packed_grid<rows>(from.rows, from.columns), matrix_threads,
                         convert_kernel<rows, From, To>, source, target);
