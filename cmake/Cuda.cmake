@@ -79,7 +79,7 @@ function(lupine_load_cuda)
 endfunction()
 
 # The sources of the CUDA device: for GPUs, for emulated ones, and for simulated machines.
-set(lupine_cuda_device blas blas_emulation check cuda_device cuda_pivoting cuda_refinement
-                       cuda_sharing cuda_solves gpu_memory green_parts lane launch_grid nccl_api
-                       peers product_call product_trials products)
+set(lupine_cuda_device blas blas_emulation check cuda_device cuda_diagonal cuda_pivoting
+                       cuda_refinement cuda_sharing cuda_solves gpu_memory green_parts lane
+                       launch_grid nccl_api peers product_call product_trials products)
 list(TRANSFORM lupine_cuda_device REPLACE "(.+)" "device/cuda/\\1.cpp")

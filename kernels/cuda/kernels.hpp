@@ -136,6 +136,20 @@ cudaError_t factor_tile(cudaStream_t stream, MatrixView<float> a, std::int64_t b
 /// be smaller. @return cudaErrorInvalidValue if `a` is not square
 cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a);
 
+/// Blocks of threads of factor_block() for which a multiprocessor has room at once.
+constexpr int factor_blocks_at_once = 2;
+/// Bytes of the scratch memory of factor_block().
+std::int64_t factor_block_scratch(std::int64_t n);
+/// A <- L\U of A = L U, without pivoting, with L^-1\U^-1 in its blocks of triangle_order on the
+/// diagonal. By one kernel of at most `most_blocks` blocks of threads, which wait for each other: a
+/// multiprocessor has room for factor_blocks_at_once. *bad_pivot as in factor_tile(). *stuck <- 1
+/// where a block has looked `most_looks` times, some seconds, for what another should have made;
+/// then A is unspecified.
+/// @return cudaErrorInvalidValue if A is not square
+cudaError_t factor_block(cudaStream_t stream, MatrixView<float> a, std::int64_t begin,
+                         int most_blocks, std::byte* scratch, std::int64_t* bad_pivot,
+                         std::int64_t* stuck, unsigned most_looks = 1u << 26);
+
 // Panels with pivoting, FP32 or FP64, real or complex: as in Device ------------------------------
 
 /// The blocks' candidates in a search for a pivot, which the last block compares. Must be zero

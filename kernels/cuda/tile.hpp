@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// FP32 tiles in shared memory: their factors without pivoting, and the inverses of these. A block
-/// of tile_threads threads works on one; all of them call each function.
+/// FP32 tiles in shared memory: their products, their factors without pivoting, and the inverses of
+/// these. A block of tile_threads threads works on one; all of them call each function.
 #pragma once
 
 #include "cuda/kernels.hpp"
@@ -15,6 +15,10 @@ constexpr int order = static_cast<int>(tile_order);
 constexpr int tile_threads = 256;
 /// The distance of columns in shared memory, with which 16-byte accesses meet no bank twice.
 constexpr int pitch = order + 4;
+/// A thread has four neighbouring rows of every sixteenth column.
+constexpr int side = 16;
+constexpr int own = order / side;
+static_assert(side * side == tile_threads && own == 4);
 /// Columns that one warp eliminates in registers.
 constexpr int strip = 8;
 
@@ -29,10 +33,11 @@ struct TwoTiles {
   __device__ Tile y() { return x() + order; }
 };
 
-/// The triangle of a tile whose numbers count; beside them are zeros.
-enum class Part { upper, unit_lower };
+/// The numbers of a tile that count; beside a triangle are zeros.
+enum class Part { all, upper, unit_lower };
 
 __device__ inline float kept(float value, Part part, int i, int j) {
+  if (part == Part::all) return value;
   if (part == Part::upper) return i <= j ? value : 0.0f;
   return i > j ? value : i == j ? 1.0f : 0.0f;
 }
@@ -46,6 +51,49 @@ __device__ void for_each_number(const Use& use) {
   for (int s = 0; s < tile_share; ++s) {
     const int number = static_cast<int>(threadIdx.x) + s * tile_threads;
     use(s, number % order, number / order);
+  }
+}
+
+/// A thread's numbers of a tile: of[c][r] in row own_row() + r, column own_column(c).
+struct Own {
+  float of[own][own];
+};
+
+__device__ inline int own_row() {
+  return static_cast<int>(threadIdx.x) / side * own;
+}
+__device__ inline int own_column(int c) {
+  return static_cast<int>(threadIdx.x) % side + side * c;
+}
+
+/// Calls use(c, r, row, column) for a thread's numbers of a tile.
+template <class Use>
+__device__ inline void for_each_own(const Use& use) {
+#pragma unroll
+  for (int c = 0; c < own; ++c)
+#pragma unroll
+    for (int r = 0; r < own; ++r) use(c, r, own_row() + r, own_column(c));
+}
+
+/// sums += X Y
+__device__ inline void add_product(Own& sums, ConstTile x, ConstTile y) {
+#pragma unroll 2
+  for (int k = 0; k < order; k += own) {
+    float4 left[own];
+#pragma unroll
+    for (int q = 0; q < own; ++q) left[q] = *reinterpret_cast<const float4*>(&x[k + q][own_row()]);
+#pragma unroll
+    for (int c = 0; c < own; ++c) {
+      const float4 right = *reinterpret_cast<const float4*>(&y[own_column(c)][k]);
+      const float factors[own] = {right.x, right.y, right.z, right.w};
+#pragma unroll
+      for (int q = 0; q < own; ++q) {
+        sums.of[c][0] = fmaf(left[q].x, factors[q], sums.of[c][0]);
+        sums.of[c][1] = fmaf(left[q].y, factors[q], sums.of[c][1]);
+        sums.of[c][2] = fmaf(left[q].z, factors[q], sums.of[c][2]);
+        sums.of[c][3] = fmaf(left[q].w, factors[q], sums.of[c][3]);
+      }
+    }
   }
 }
 

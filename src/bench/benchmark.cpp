@@ -270,6 +270,7 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
 
   result.notes = machine_.with_remarks(setup().notes);
   run.products = device().product_choices();
+  run.diagonals = device().diagonal_choices();
   set_times(result, solved, all());
   set_phases(result, solved, all());
   const double flops = update_flops(setup().lu, grid());

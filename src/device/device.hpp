@@ -45,6 +45,7 @@ struct PanelControl {
 struct FactorStatus {
   std::int64_t bad_pivot = -1;  ///< global index of the first zero or non-finite pivot
   std::int64_t nonfinite = 0;   ///< above 0 once a panel has held an Inf or a NaN
+  std::int64_t stuck = 0;       ///< above 0 once a kernel has given up a wait for itself
 };
 
 /// The entry of the largest magnitude in the searched rows of a column.
@@ -104,6 +105,7 @@ struct QueueWork {
   Precision purpose = Precision::fp32;  ///< of these solves, and what updates read
   bool permutes = false;                ///< whether rows are permuted
   std::int64_t substituted = 0;         ///< columns of X in solve_lower() and solve_upper()
+  bool factors = false;                 ///< whether factor_diagonal() is called, of order width
   double least_part = 0;                ///< the least of Device::share(), 1/2, 1/4 ...
   std::int64_t pass_rows = 0;           ///< part of a matrix in multiply_generated()
   std::int64_t pass_columns = 0;
@@ -153,6 +155,8 @@ class Device {
   virtual void rehearse(bool /*on*/) {}
   /// What is known of the algorithms of its products; empty where a library tells nothing of them.
   virtual std::vector<ProductChoice> product_choices() const { return {}; }
+  /// How diagonal blocks are factored, of each order that was prepared.
+  virtual std::vector<DiagonalChoice> diagonal_choices() const { return {}; }
   /// Whether device memory is host memory, so that MPI accepts its addresses.
   virtual bool shares_host_memory() const { return true; }
   /// Whether operations may take a matrix at this address of the caller's memory as it is. Null

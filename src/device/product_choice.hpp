@@ -23,4 +23,13 @@ struct ProductChoice {
   std::string refused;       ///< by the library when it ran "in a trial" or "in a run"
 };
 
+/// How factor_diagonal() factors blocks of one order.
+struct DiagonalChoice {
+  std::int64_t order = 0;
+  bool one_kernel = false;          ///< by one kernel; otherwise by halves, many kernels
+  double kernel_milliseconds = -1;  ///< of the fastest trial; -1: not timed
+  double halves_milliseconds = -1;
+  std::string why{};  ///< what decided; empty: the time
+};
+
 }  // namespace lupine

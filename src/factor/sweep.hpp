@@ -46,7 +46,9 @@ inline void prepare_queues(Device& device, Queue& panels, Queue& rows, Queue& up
                  .purpose = plan.precision,
                  .permutes = pivoting,
                  .least_part = Beside::least};
+  work.factors = !pivoting && plan.field == Field::real && plan.storage() == Precision::fp32;
   device.prepare(panels, work);
+  work.factors = false;
   device.prepare(rows, work);
   work.updated_rows = plan.parts() * a.rows().local_size();
   work.updated_columns = chunk;

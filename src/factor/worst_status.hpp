@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <lupine/error.hpp>
 
 #include "comm/communicator.hpp"
 #include "comm/interruption.hpp"
@@ -21,13 +22,15 @@ struct FactorVerdict {
   bool interrupted = false;
 };
 
-/// The worst of all ranks' states. Collective.
+/// The worst of all ranks' states. Collective. @throws Fault on all ranks where a kernel of one has
+/// given up a wait
 inline FactorVerdict worst_status(const Communicator& all, FactorStatus mine) {
   constexpr auto none = std::numeric_limits<std::int64_t>::max();
-  std::array<std::int64_t, 2> first{mine.bad_pivot < 0 ? none : mine.bad_pivot,
-                                    mine.nonfinite != 0 ? 0 : 1};
+  std::array<std::int64_t, 3> first{mine.bad_pivot < 0 ? none : mine.bad_pivot,
+                                    mine.nonfinite != 0 ? 0 : 1, mine.stuck != 0 ? 0 : 1};
   const bool interrupted = is_interrupted(all);
   all.all_reduce(first, Reduction::min);
+  if (first[2] == 0) throw Fault("the blocks of threads of a GPU's kernel wait for each other");
   return {first[0] == none ? -1 : first[0], first[1] == 0, interrupted};
 }
 

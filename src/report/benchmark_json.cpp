@@ -155,6 +155,19 @@ ordered_json json_of_products(const std::vector<ProductChoice>& products) {
   return all;
 }
 
+ordered_json json_of_diagonals(const std::vector<DiagonalChoice>& diagonals) {
+  ordered_json all = ordered_json::array();
+  for (const DiagonalChoice& one : diagonals)
+    all.push_back({{"order", one.order},
+                   {"taken", one.one_kernel ? "one kernel" : "halves"},
+                   {"kernel_milliseconds",
+                    number_or_null(one.kernel_milliseconds, one.kernel_milliseconds >= 0)},
+                   {"halves_milliseconds",
+                    number_or_null(one.halves_milliseconds, one.halves_milliseconds >= 0)},
+                   {"why", text_or_null(one.why)}});
+  return all;
+}
+
 /// Hosts of the configuration with the most ranks. Any other configuration runs on the first of
 /// these ranks.
 const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
@@ -179,6 +192,8 @@ ordered_json json_report(const std::vector<Measured>& all, const std::string& co
   document.update(choices_and_outcome(shown.setup, shown.run));
   for (const std::string& note : notes) document["notes"].push_back(note);
   if (!shown.run.products.empty()) document["products"] = json_of_products(shown.run.products);
+  if (!shown.run.diagonals.empty())
+    document["diagonal_blocks"] = json_of_diagonals(shown.run.diagonals);
   for (const Measured& measured : all)
     for (const BenchmarkRun& run : measured.runs)
       document["runs"].push_back(all.size() == 1 ? outcome(measured.setup, run)

@@ -159,4 +159,14 @@ TEST_CASE("NaN or Inf off the diagonal is found, and all ranks learn of it", "[f
             std::int64_t{outcome.nonfinite});
     }
 }
+
+TEST_CASE("a kernel that gave up a wait ends all ranks' runs", "[factor]") {
+  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  for (int rank = 0; rank < all.size(); ++rank) {
+    FactorStatus mine;
+    if (rank == all.rank()) mine.stuck = 1;
+    CHECK_THROWS_AS(worst_status(all, mine), Fault);
+  }
+  CHECK(worst_status(all, {}).bad_pivot == -1);
+}
 }  // namespace lupine::test::factor_tests

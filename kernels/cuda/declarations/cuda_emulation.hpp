@@ -61,6 +61,10 @@ long calls_of(const char* function);
 /// Different kernels of Lupine's own that were started since the program began.
 std::size_t kernels_started();
 
+/// How many blocks of a kernel run side by side from now on, in an order that varies; 1, as at
+/// first: one after the other.
+void set_blocks_at_once(int count);
+
 /// Bytes of pinned host memory that there were at once, since restart() at most.
 std::size_t most_pinned();
 

@@ -22,7 +22,8 @@
 #define __device__
 #define __host__
 #define __constant__
-#define __shared__ static  // one block runs at a time
+// Each block that runs has a thread of the host of its own.
+#define __shared__ static thread_local
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
@@ -269,6 +270,8 @@ namespace lupine::emulation {
 cudaError_t launch(const cudaLaunchConfig_t& config, void (*kernel)(),
                    std::function<void()> thread);
 void barrier();
+/// Lets another block run, if several run side by side.
+void pause();
 /// All threads of the mask come here; returns what the thread of that lane brought, or all ones if
 /// it brought nothing. A thread waits for that lane alone.
 std::uint64_t shuffle(unsigned mask, std::uint64_t bits, int from);
@@ -285,7 +288,9 @@ T shuffle_value(unsigned mask, T value, int from) {
 }
 template <class T>
 T replace(T* at, T value) {
-  return std::exchange(*at, value);
+  const T before = std::exchange(*at, value);
+  pause();
+  return before;
 }
 }  // namespace lupine::emulation
 
@@ -314,6 +319,9 @@ inline void __syncwarp(unsigned mask = 0xffffffffu) {
   for (int from = 0; from < warpSize; ++from) lupine::emulation::shuffle(mask, 0, from);
 }
 inline void __threadfence() {}
+inline void __nanosleep(unsigned) {
+  lupine::emulation::pause();
+}
 inline void __threadfence_block() {}
 
 template <class T>
@@ -380,6 +388,10 @@ void __stcg(T* at, std::type_identity_t<T> value) {
 }
 template <class T>
 T __ldg(const T* at) {
+  return *at;
+}
+template <class T>
+T __ldcg(const T* at) {
   return *at;
 }
 inline unsigned __float_as_uint(float value) {

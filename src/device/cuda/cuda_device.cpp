@@ -124,13 +124,6 @@ Reading reading_of(Precision precision) {
                                         : Reading::fp32;
 }
 
-// The order of the first part of a matrix of order n > m that is split in two: the largest m 2^k
-// below n, so that this part consists of whole blocks of each smaller size.
-std::int64_t cut(std::int64_t n, std::int64_t m) {
-  while (2 * m < n) m *= 2;
-  return m;
-}
-
 std::int64_t emulation_bytes(std::int64_t rows, std::int64_t columns, std::int64_t inner) {
   return static_cast<std::int64_t>(std::ceil(emulation_workspace(
       static_cast<double>(rows), static_cast<double>(columns), static_cast<double>(inner))));
@@ -297,6 +290,7 @@ void CudaDevice::prepare(Queue& queue, const QueueWork& work) {
     needs(work.field == Field::complex ? complex_scratch(work.width / 2, work.substituted)
                                        : 2 * cuda::parts_size * std::int64_t{sizeof(double)});
   if (work.pass_rows > 0) needs(pass_scratch(work.pass_rows, work.pass_columns, 3));
+  if (work.factors) needs(prepare_factors(queue, work.width));
   l.scratch(most);
   if (work.diagonal > 0) l.reserve_diagonal(work.diagonal);
   if (work.least_part > 0 && l.priority() == Priority::normal) add_parts(l, work.least_part);
@@ -362,65 +356,6 @@ void CudaDevice::generate(Queue& queue, const MatrixSpec& spec, const Distributi
   MatrixSpec here = spec;
   if (spec.diagonal != nullptr) here.diagonal = l.diagonal(spec.diagonal, spec.n);
   check(cuda::generate(l.stream(), here, cyclic(rows), cyclic(columns), a), "generate");
-}
-
-void CudaDevice::factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
-                                 FactorStatus* status) {
-  factor(lane(queue), a, begin, status);
-}
-
-// [ A11 A12 ]   [ L11     ] [ U11 U12 ]
-// [ A21 A22 ] = [ L21 L22 ] [     U22 ], by halves.
-void CudaDevice::factor(Lane& l, MatrixView<float> a, std::int64_t begin, FactorStatus* status) {
-  const std::int64_t n = a.rows;
-  if (n <= cuda::tile_order)
-    return check(cuda::factor_tile(l.stream(), a, begin, &status->bad_pivot), "factor_tile");
-  const std::int64_t h = cut(n, cuda::tile_order);
-  const MatrixView<float> a11 = a.block(0, 0, h, h);
-  const MatrixView<float> a12 = a.block(0, h, h, n - h);
-  const MatrixView<float> a21 = a.block(h, 0, n - h, h);
-  const MatrixView<float> a22 = a.block(h, h, n - h, n - h);
-  factor(l, a11, begin, status);
-  solve_exactly(l, Triangle::unit_lower, a11, a12);  // U12 = L11^-1 A12
-  solve_exactly(l, Triangle::upper, a11, a21);       // L21 = A21 U11^-1
-  products_->multiply(l, Reading::fp32, -1, factor_of(a21), factor_of(a12), 1, a22);
-  factor(l, a22, begin + h, status);
-  if (n <= cuda::triangle_order) combine_inverses(l, a, h);
-}
-
-// Inverts all tiles at once, and then larger and larger blocks. FP64 and complex solves read L\U
-// itself.
-void CudaDevice::prepare_diagonal(Queue& queue, AnyMatrix lu) {
-  if (lu.precision == Precision::fp64 || lu.field == Field::complex || lu.empty()) return;
-  Lane& l = lane(queue);
-  const MatrixView<float> a = lu.as<float>();
-  check(cuda::invert_tiles(l.stream(), a), "invert_tiles");
-  for (std::int64_t s = 0; s < a.rows; s += cuda::triangle_order) {
-    const std::int64_t w = std::min(cuda::triangle_order, a.rows - s);
-    invert(l, a.block(s, s, w, w));
-  }
-}
-
-// Inverts the triangles of `a`, whose tiles have been inverted before.
-void CudaDevice::invert(Lane& l, MatrixView<float> a) {
-  if (a.rows <= cuda::tile_order) return;
-  const std::int64_t h = cut(a.rows, cuda::tile_order);
-  invert(l, a.block(0, 0, h, h));
-  invert(l, a.block(h, h, a.rows - h, a.rows - h));
-  combine_inverses(l, a, h);
-}
-
-// The blocks off the diagonal: -L22^-1 L21 L11^-1 of L^-1, and -U11^-1 U12 U22^-1 of U^-1.
-void CudaDevice::combine_inverses(Lane& l, MatrixView<float> a, std::int64_t h) {
-  const std::int64_t rest = a.rows - h;
-  const MatrixView<float> first = a.block(0, 0, h, h);
-  const MatrixView<float> second = a.block(h, h, rest, rest);
-  const MatrixView<float> lower = a.block(h, 0, rest, h);
-  const MatrixView<float> upper = a.block(0, h, h, rest);
-  triangle_product(l, CUBLAS_SIDE_LEFT, Triangle::unit_lower, -1, second, lower);
-  triangle_product(l, CUBLAS_SIDE_RIGHT, Triangle::unit_lower, 1, first, lower);
-  triangle_product(l, CUBLAS_SIDE_LEFT, Triangle::upper, -1, first, upper);
-  triangle_product(l, CUBLAS_SIDE_RIGHT, Triangle::upper, 1, second, upper);
 }
 
 void CudaDevice::cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to,

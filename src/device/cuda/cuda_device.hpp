@@ -64,6 +64,7 @@ class CudaDevice : public Device {
   void share(double part) override { panel_part_ = part; }
   void rehearse(bool on) override { products_->rehearse(on); }
   std::vector<ProductChoice> product_choices() const override { return products_->choices(); }
+  std::vector<DiagonalChoice> diagonal_choices() const override { return diagonals_; }
   bool shares_host_memory() const override { return false; }
   bool can_read(const void* data) const override;
   void synchronize_all() override;
@@ -153,6 +154,9 @@ class CudaDevice : public Device {
   Lane& lane(Queue& queue) const;
   Fp64Products products_of(const Lane& on, MatrixView<const double> c, std::int64_t inner) const;
   void factor(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
+  void factor_at_once(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
+  std::int64_t prepare_factors(Queue& queue, std::int64_t n);
+  DiagonalChoice try_diagonal(Queue& queue, std::int64_t n);
   void invert(Lane& lane, MatrixView<float> a);
   void combine_inverses(Lane& lane, MatrixView<float> a, std::int64_t half);
   void solve_panel(Lane& lane, Triangle triangle, MatrixView<const float> lu, MatrixView<float> b,
@@ -178,6 +182,7 @@ class CudaDevice : public Device {
   cudaDeviceProp properties_{};
   std::shared_ptr<GpuMemory> memory_;
   std::unique_ptr<Products> products_;
+  std::vector<DiagonalChoice> diagonals_;
   std::shared_ptr<LanePool> pool_;
   std::shared_ptr<Peers> peers_;
   Buffer keys_;  // of checksums: of so many rows, and of as many columns

@@ -133,6 +133,25 @@ cudaError_t factor_tile(cudaStream_t stream, MatrixView<float>, std::int64_t, st
 cudaError_t invert_tiles(cudaStream_t stream, MatrixView<float> a) {
   return tiles(stream, ceil_div(a.rows, tile_order));
 }
+std::int64_t factor_block_scratch(std::int64_t) {
+  return 0;
+}
+// A chain of the tiles on the diagonal, each factored, inverted and multiplied by; or, if that
+// takes longer, the arithmetic of all blocks of threads.
+cudaError_t factor_block(cudaStream_t stream, MatrixView<float> a, std::int64_t, int most_blocks,
+                         std::byte*, std::int64_t*, std::int64_t*, unsigned) {
+  if (a.empty()) return cudaSuccess;
+  const DeviceModel& device = device_of(stream);
+  const auto n = static_cast<double>(a.rows);
+  const double chain = 2 * device.tile * static_cast<double>(ceil_div(a.rows, tile_order));
+  const double inverted = std::min(n, static_cast<double>(triangle_order));
+  const double work = 2 * n * (n * n + inverted * inverted) / 3 /
+                      device.of(OperationKind::product, Precision::fp32).rate;
+  const double room = factor_blocks_at_once * device.multiprocessors;
+  const double part = std::min(1., most_blocks / room);
+  launch(stream, {.start = chain, .compute = std::max(0., work - chain * part), .part = part});
+  return cudaSuccess;
+}
 
 cudaError_t find_pivot(cudaStream_t stream, ConstAnyMatrix column, SearchSpace*, Found found) {
   draw_pivot(stream, found, column.rows);

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Kernels: blocks one after another, the threads of a block as fibers. The order of both varies,
-/// of threads anew after each barrier. A thread that never waits costs no fiber of its own, and at
-/// a shuffle it waits for the lane whose value it wants alone: a shuffle orders no memory.
+/// Kernels: blocks one after another, or some side by side that take turns; the threads of a block
+/// as fibers. The order of both varies, of threads anew after each barrier. A thread that never
+/// waits costs no fiber of its own, and at a shuffle it waits for the lane whose value it wants
+/// alone: a shuffle orders no memory.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <boost/context/fiber.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
+#include <condition_variable>
+#include <mutex>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "emulation.hpp"
@@ -116,11 +121,61 @@ class Block {
   Fiber* left_ = nullptr;  // the fiber that the running one was entered from
 };
 
-// Not destroyed: after a failed kernel there are threads in the middle of their stacks.
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
+int blocks_at_once = 1;
+thread_local std::size_t own_runner = 0;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+// One for each block at once. Not destroyed: after a failed kernel there are threads in the middle
+// of their stacks.
 Block& block() {
-  static auto* const made = new Block;  // NOLINT(*-non-const-global-variables)
-  return *made;
+  static auto* const made = new std::vector<Block*>;  // NOLINT(*-non-const-global-variables)
+  while (made->size() <= own_runner) made->push_back(new Block);
+  return *(*made)[own_runner];
 }
+
+/// Blocks that run side by side: the host's threads that run them take turns.
+class Turns {
+ public:
+  explicit Turns(std::size_t runners) : live_(runners) {
+    std::iota(live_.begin(), live_.end(), 0);
+    next_ = live_[draw(live_.size())];
+  }
+
+  void begin(std::size_t runner) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return next_ == runner; });
+  }
+  /// Gives another runner its turn, and returns at the next one of this.
+  void pass(std::size_t runner) {
+    const auto place = std::tuple(threadIdx, blockIdx);
+    {
+      const std::lock_guard lock(mutex_);
+      next_ = live_[draw(live_.size())];
+      if (next_ == runner) return;
+    }
+    changed_.notify_all();
+    begin(runner);
+    std::tie(threadIdx, blockIdx) = place;
+  }
+  void end(std::size_t runner) {
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase(live_, runner);
+      if (!live_.empty()) next_ = live_[draw(live_.size())];
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::size_t> live_;
+  std::size_t next_ = 0;
+};
+
+// Those of the kernel that runs, if its blocks run side by side.
+Turns* turns = nullptr;  // NOLINT(*-non-const-global-variables)
 
 Fiber* Block::make_fiber() {
   // Where stacks begin differs within a page: they would share a few sets of the caches.
@@ -233,6 +288,7 @@ bool Block::release_barrier() {
                       (missed ? "; not all have come to a warp's operation" : ""));
     return false;
   }
+  pause();
   make_ready(all_.data(), all_.data() + all_.size());
   return true;
 }
@@ -306,6 +362,21 @@ dim3 block_at(std::uint64_t index, dim3 grid) {
           static_cast<unsigned>(index / plane)};
 }
 
+void side_by_side(std::size_t runners, const std::function<void()>& run_blocks) {
+  Turns taken(runners);
+  turns = &taken;
+  std::vector<std::jthread> threads;
+  for (std::size_t runner = 0; runner < runners; ++runner)
+    threads.emplace_back([&, runner] {
+      own_runner = runner;
+      taken.begin(runner);
+      run_blocks();
+      taken.end(runner);
+    });
+  threads.clear();
+  turns = nullptr;
+}
+
 void run_kernel(dim3 grid, dim3 shape, const std::function<void()>& kernel) {
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   const std::uint64_t order = draw(3);  // forward, backward, or shuffled
@@ -318,18 +389,31 @@ void run_kernel(dim3 grid, dim3 shape, const std::function<void()>& kernel) {
   gridDim = grid;
   blockDim = shape;
   std::uint64_t at = order == 0 ? 0 : order == 1 ? blocks - 1 : draw(blocks);
-  for (std::uint64_t done = 0; done < blocks && state().sticky == cudaSuccess; ++done) {
-    const dim3 index = block_at(at, grid);
-    blockIdx = {index.x, index.y, index.z};
-    block().run(kernel, shape);
-    at = (at + (order == 1 ? blocks - 1 : step)) % blocks;
-  }
+  std::uint64_t done = 0;
+  const auto run_blocks = [&] {
+    while (done++ < blocks && state().sticky == cudaSuccess) {
+      const dim3 index = block_at(at, grid);
+      blockIdx = {index.x, index.y, index.z};
+      at = (at + (order == 1 ? blocks - 1 : step)) % blocks;
+      block().run(kernel, shape);
+    }
+  };
+  const auto runners = std::min<std::size_t>(blocks_at_once, blocks);
+  runners > 1 ? side_by_side(runners, run_blocks) : run_blocks();
 }
 
 }  // namespace
 
 void barrier() {
   block().barrier();
+}
+
+void pause() {
+  if (turns != nullptr) turns->pass(own_runner);
+}
+
+void set_blocks_at_once(int count) {
+  blocks_at_once = count;
 }
 
 std::uint64_t shuffle(unsigned mask, std::uint64_t bits, int from) {
