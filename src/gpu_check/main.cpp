@@ -27,7 +27,8 @@ namespace {
 constexpr const char* usage =
     "usage: gpu-check [--only STEP,...] [--budget SECONDS] [--output DIR] [--device cuda]\n"
     "  --only     runs these steps alone; they share the budget. In their order: device,\n"
-    "             sanitizer, big, mpi, accuracy, systems, mxp, ceilings, hpl, first_steps (after\n"
+    "             kernels, sanitizer, big, mpi, accuracy, systems, mxp, ceilings, hpl, first_steps "
+    "(after\n"
     "             mxp), cusolver, profile, machine\n"
     "  --budget   for everything together (default 560); what does not fit is left out\n"
     "  --limit    seconds that no program may exceed, whatever its step allows\n"

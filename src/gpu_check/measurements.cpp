@@ -116,6 +116,43 @@ void Measurements::sizes() {
              .least = 20});
 }
 
+ordered_json Measurements::lines_with_clocks(const Outcome& outcome) const {
+  ordered_json lines = json_lines(outcome);
+  for (ordered_json& line : lines)
+    if (line.contains("ended"))
+      line["clocks"] = session_.clocks(line["ended"].get<double>() - line.value("seconds", 0.0),
+                                       line["ended"].get<double>());
+  return lines;
+}
+
+/// Lupine's own kernels: whether they are right, and their times. What was printed before the end
+/// of the step's time counts.
+void Measurements::kernels() {
+  Task task;
+  task.step = "kernels";
+  task.name = "Lupine's kernels";
+  constexpr double start = 5;  // seconds that the driver, libraries and memory take
+  const double seconds = std::clamp(session_.remaining() - start, 1.0, 455.0);
+  task.command = {session_.program("lupine_gpu_kernels"), "--json", "--budget",
+                  fmt::format("{:.0f}", seconds)};
+  if (o_.trial) task.command.emplace_back("--smoke");
+  task.limit = seconds + 2 * start;
+  task.may_be_cut = true;
+  task.most_silent = 2 * silence_of_a_hang;
+  task.result = [this](const Outcome& outcome) { return lines_with_clocks(outcome); };
+  task.words = [](const ordered_json& lines) {
+    std::string text;
+    for (const ordered_json& line : lines)
+      if (line.value("part", "") == "diagonal_choice")
+        text += fmt::format("{}{}: {:.2f} ms by one kernel, {:.2f} by halves",
+                            text.empty() ? "diagonal blocks, order " : "; ", line["order"].dump(),
+                            line.value("kernel_milliseconds", 0.0),
+                            line.value("halves_milliseconds", 0.0));
+    return text;
+  };
+  session_.run(task);
+}
+
 void Measurements::ceilings() {
   Task task;
   task.step = "ceilings";
@@ -132,14 +169,7 @@ void Measurements::ceilings() {
   // Measurements that it made before it was cut off count. It prints each of them.
   task.may_be_cut = true;
   task.most_silent = 2 * silence_of_a_hang;
-  task.result = [this](const Outcome& outcome) {
-    ordered_json lines = json_lines(outcome);
-    for (ordered_json& line : lines)
-      if (line.contains("ended"))
-        line["clocks"] = session_.clocks(line["ended"].get<double>() - line.value("seconds", 0.0),
-                                         line["ended"].get<double>());
-    return lines;
-  };
+  task.result = [this](const Outcome& outcome) { return lines_with_clocks(outcome); };
   task.words = [](const ordered_json& lines) {
     const ordered_json* best = nullptr;
     for (const ordered_json& line : lines)

@@ -18,12 +18,15 @@ class Measurements {
   void smoke();
   void sizes();
   void ceilings();
+  void kernels();
   void hpl();
   void first_steps();
   void cusolver();
   void machine();
 
  private:
+  /// The lines of a program, each with the GPU's clocks while it was measured.
+  nlohmann::ordered_json lines_with_clocks(const Outcome& outcome) const;
   /// One run of `lupine mxp` or `lupine hpl`.
   struct Run {
     std::string step;  ///< also the name of the benchmark, such as "mxp"

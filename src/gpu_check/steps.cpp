@@ -58,21 +58,22 @@ void note_words_of(Session& session, const std::string& name, std::vector<std::s
 
 struct Step {
   const char* name;
-  double seconds;  ///< of 560; later steps get what it leaves
+  double seconds;  ///< its share of 560, if all steps run; later steps get what it leaves
   void (*run)(Measurements&, Suites&);
 };
 
 constexpr std::array all_steps = {
     Step{"device", 70, [](Measurements&, Suites& s) { s.device(); }},
-    Step{"sanitizer", 85, [](Measurements&, Suites& s) { s.sanitizers(); }},
+    Step{"kernels", 30, [](Measurements& m, Suites&) { m.kernels(); }},
+    Step{"sanitizer", 65, [](Measurements&, Suites& s) { s.sanitizers(); }},
     Step{"big", 20, [](Measurements&, Suites& s) { s.big(); }},
     Step{"mpi", 30, [](Measurements&, Suites& s) { s.mpi(); }},
     Step{"accuracy", 15, [](Measurements&, Suites& s) { s.accuracy(); }},
     Step{"systems", 15, [](Measurements&, Suites& s) { s.systems(); }},
     Step{"mxp", 100, [](Measurements& m, Suites&) { m.smoke(), m.sizes(); }},
-    Step{"ceilings", 75, [](Measurements& m, Suites&) { m.ceilings(); }},
-    Step{"hpl", 60, [](Measurements& m, Suites&) { m.hpl(); }},
-    Step{"first_steps", 30, [](Measurements& m, Suites&) { m.first_steps(); }},
+    Step{"ceilings", 80, [](Measurements& m, Suites&) { m.ceilings(); }},
+    Step{"hpl", 55, [](Measurements& m, Suites&) { m.hpl(); }},
+    Step{"first_steps", 20, [](Measurements& m, Suites&) { m.first_steps(); }},
     Step{"cusolver", 30, [](Measurements& m, Suites&) { m.cusolver(); }},
     Step{"profile", 20, [](Measurements&, Suites& s) { s.profile(); }},
     Step{"machine", 10, [](Measurements& m, Suites&) { m.machine(); }},

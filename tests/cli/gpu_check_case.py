@@ -14,13 +14,15 @@ from processes import is_alive
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DRIVER = os.environ.get("LUPINE_GPU_CHECK", str(ROOT / "build/release/lupine_gpu_check"))
 PROGRAMS = ["lupine", "lupine_device_tests", "lupine_mpi_tests", "lupine_accuracy_tests",
-            "lupine_gpu_ceilings", "lupine_gpu_big_update", "lupine_cusolver_bench"]
+            "lupine_gpu_ceilings", "lupine_gpu_big_update", "lupine_gpu_kernels",
+            "lupine_cusolver_bench"]
 TOOLS = ["mpirun", "nvidia-smi", "compute-sanitizer", "ncu"]
 PATIENCE = 900  # seconds; a program that must end by itself has hung if it takes longer
 UUID = "GPU-01234567-89ab-cdef-0123-456789abcdef"
 
 # The names of all runs, in their order.
 NAMES = ["lupine info", "nvidia-smi", "nvidia-smi, all", "device conformance",
+         "device conformance, diagonal blocks by one kernel", "Lupine's kernels",
          *(f"{tool}: {program}" for tool in ("memcheck", "racecheck", "synccheck", "initcheck")
            for program in ("lupine", "lupine_device_tests")), "update of a big shape",
          "MPI suite, 1 rank", "MPI suite, 2 ranks", "MPI suite, 4 ranks",
@@ -32,9 +34,9 @@ NAMES = ["lupine info", "nvidia-smi", "nvidia-smi, all", "device conformance",
          "first steps: nb 3072, reserve 16", "cuSOLVER IRSXgesv, the largest n",
          "HPL-MxP at IRSXgesv's largest n", "cuSOLVER Xgetrf, the largest n", "HPL at Xgetrf's n",
          "profile by ncu", "machine file"]
-STEPS = ["device", "sanitizer", "big", "mpi", "accuracy", "systems", "mxp", "ceilings", "hpl",
+STEPS = ["device", "kernels", "sanitizer", "big", "mpi", "accuracy", "systems", "mxp", "ceilings", "hpl",
          "first_steps", "cusolver", "profile", "machine"]
-SECONDS = dict(zip(STEPS, (70, 85, 20, 30, 15, 15, 100, 75, 60, 30, 30, 20, 10)))
+SECONDS = dict(zip(STEPS, (70, 30, 65, 20, 30, 15, 15, 100, 80, 55, 20, 30, 20, 10)))
 
 
 def ends_of(steps, budget):
@@ -221,6 +223,9 @@ elif command == "lupine_gpu_ceilings":
                       "block_beside_milliseconds": 5.5, "update_alone_milliseconds": 18.25,
                       "update_beside_milliseconds": 19.5, "both_milliseconds": 19.75}))
     set_clock("1500")
+elif command == "lupine_gpu_kernels":
+    print(json.dumps({"part": "diagonal_choice", "order": 2048, "kernel_milliseconds": 0.6,
+                      "halves_milliseconds": 2.5, "verdict": "right"}))
 elif command == "lupine_gpu_big_update":
     print(json.dumps({"name": "update fp16, 180000 x 16384", "worst": 0.03}))
 elif command == "ncu":

@@ -3,8 +3,8 @@
 """Tests run/gpu-check with fake programs in place of those that it starts.
 
 LUPINE_GPU_CHECK: path of the driver. LUPINE_FAKE_NVML, if set: a library that imitates NVML.
-LUPINE_EMULATED, if set: paths of lupine, lupine_gpu_ceilings and lupine_gpu_big_update for emulated
-GPUs, with colons between them; a test runs these programs.
+LUPINE_EMULATED, if set: paths of lupine, lupine_gpu_ceilings, lupine_gpu_big_update and
+lupine_gpu_kernels for emulated GPUs, with colons between them; a test runs these programs.
 """
 
 import json
@@ -279,12 +279,12 @@ class Limits(Case):
     def test_nothing_eats_the_time_of_what_comes_later(self):
         budget = 100
         ends = ends_of(STEPS, budget)
-        done = self.check("--trial", "--budget", budget, FAKE="lupine_device_tests:overdue14 mxp-500:overdue28")
+        done = self.check("--trial", "--budget", budget, FAKE="lupine_device_tests:overdue14 mxp-500:overdue29")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("\ncut off: device conformance; HPL-MxP, the largest n; HPL-MxP, the largest n, "
                       "reserve 0\n", done.stdout)
         self.assertEqual([step["name"] for step in self.document()["steps"] if step["verdict"] == "not run"],
-                         ["first steps"])
+                         ["device conformance, diagonal blocks by one kernel", "first steps"])
         for step in self.document()["steps"]:
             if step["step"] in ends and "limit_seconds" in step and step["step"] not in ("mxp", "hpl"):
                 latest = step["begun_seconds"] + step["limit_seconds"]
@@ -310,7 +310,7 @@ class Limits(Case):
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertEqual(self.step(f"HPL-MxP, n = {n}")["verdict"], "failed")
         # Nor may there be no time for them.
-        done = self.check(FAKE="lupine_device_tests:take340")
+        done = self.check(FAKE="lupine_device_tests:take350")
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertEqual((self.step("HPL-MxP, n = 60000")["verdict"],
                           self.step("HPL-MxP, n = 60000")["words"]), ("failed", "no time left"))
@@ -502,7 +502,7 @@ class Script(Case):
 @unittest.skipUnless(EMULATED, "no emulated GPUs")
 class Emulated(Case):
     def test_the_programs_say_what_the_check_reads(self):
-        names = ("lupine", "lupine_gpu_ceilings", "lupine_gpu_big_update")
+        names = ("lupine", "lupine_gpu_ceilings", "lupine_gpu_big_update", "lupine_gpu_kernels")
         for name, path in zip(names, EMULATED.split(":")):
             (self.programs / name).unlink()
             (self.programs / name).symlink_to(path)
@@ -526,6 +526,12 @@ class Emulated(Case):
         for line in beside:
             for what in ("block_alone", "block_beside", "update_alone", "update_beside", "both"):
                 self.assertGreater(line[what + "_milliseconds"], 0)
+        kernels = self.step("Lupine's kernels")["result"]
+        self.assertEqual({line["verdict"] for line in kernels if "verdict" in line}, {"right"})
+        parts = [line["part"] for line in kernels]
+        for part in ("diagonal_choice", "diagonal_bits", "diagonal_time", "host_time",
+                     "diagonal_beside_update", "cast"):
+            self.assertIn(part, parts)
         self.assertTrue(document["products"])
         self.assertIn("\nlimited products: ", done.stdout)
         machine = json.loads((self.output / "machine.json").read_text())

@@ -58,13 +58,15 @@ MatrixSpec trial_matrix(std::int64_t n) {
 /// The choices of this process, by GPU and order: a trial takes as long as some runs of small n.
 class Choices {
  public:
-  /// @param choose is called where there is no choice yet
-  template <class Choose>
-  DiagonalChoice get(int gpu, std::int64_t n, const Choose& choose) {
+  std::optional<DiagonalChoice> find(int gpu, std::int64_t n) {
     const std::lock_guard lock(mutex_);
-    const std::pair key(gpu, n);
-    const auto known = of_.find(key);
-    return known != of_.end() ? known->second : of_.emplace(key, choose()).first->second;
+    const auto known = of_.find({gpu, n});
+    return known != of_.end() ? std::optional(known->second) : std::nullopt;
+  }
+  /// @return the choice; another thread's where that was earlier
+  DiagonalChoice add(int gpu, const DiagonalChoice& choice) {
+    const std::lock_guard lock(mutex_);
+    return of_.emplace(std::pair(gpu, choice.order), choice).first->second;
   }
 
  private:
@@ -172,9 +174,13 @@ void CudaDevice::combine_inverses(Lane& l, MatrixView<float> a, std::int64_t h) 
 std::int64_t CudaDevice::prepare_factors(Queue& queue, std::int64_t n) {
   if (n <= cuda::tile_order) return 0;
   auto chosen = std::ranges::find(diagonals_, n, &DiagonalChoice::order);
-  if (chosen == diagonals_.end())
-    chosen =
-        diagonals_.insert(chosen, choices().get(gpu_, n, [&] { return try_diagonal(queue, n); }));
+  if (chosen == diagonals_.end()) {
+    // No lock during a trial: the ranks of a simulated machine are threads that wait for each
+    // other.
+    std::optional<DiagonalChoice> choice = choices().find(gpu_, n);
+    if (!choice) choice = choices().add(gpu_, try_diagonal(queue, n));
+    chosen = diagonals_.insert(chosen, *choice);
+  }
   return chosen->one_kernel ? cuda::factor_block_scratch(n) : 0;
 }
 

@@ -24,7 +24,7 @@ class SideBySide {
         source_(floats(source_memory_, order, order)),
         block_(floats(memory_, order, order)) {
     // As in a factorization: the least share of a panel is a 32nd.
-    device_.prepare(meter_.queue(), {.width = order, .least_part = 1. / 32});
+    device_.prepare(meter_.queue(), {.width = order, .factors = true, .least_part = 1. / 32});
     meter_.fill(source_);
   }
 

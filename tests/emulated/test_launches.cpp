@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What each operation of a step gives to a GPU. A launch takes the host some microseconds, and the
+// next operation of a chain as many.
+#include <cuda_emulation.hpp>
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "core/numbers.hpp"
+#include "cuda/kernels.hpp"
+#include "device/bench.hpp"
+#include "device/cuda/check.hpp"
+#include "device/cuda/lane.hpp"
+
+namespace lupine::test::launch_tests {
+namespace {
+
+long operations_given() {
+  long sum = 0;
+  for (const char* const name :
+       {"cudaLaunchKernelEx", "cublasLtMatmul", "cublasStrmm_64", "cublasStrsm_64",
+        "cublasDtrsm_64", "cudaMemsetAsync", "cudaMemcpy2DAsync", "cudaMemcpyAsync"})
+    sum += emulation::calls_of(name);
+  return sum;
+}
+
+struct Operation {
+  const char* what;
+  long most;  ///< operations that it gives
+  std::function<void()> run;
+};
+
+}  // namespace
+
+TEST_CASE("an operation of a step gives a GPU few kernels", "[launches]") {
+  Bench b;
+  Device& device = *b.device;
+  Queue& queue = *b.queue;
+  constexpr std::int64_t w = 512;  // columns of a panel: two strips of its solves
+  constexpr std::int64_t rows = 700;
+  Floats block = uniform<float>(b, w, w);
+  block.set([&](std::int64_t i, std::int64_t j) { return block(i, j) + (i == j ? 40 : 0); });
+  Floats factors(b, w, w);
+  Floats column = uniform<float>(b, rows, w);
+  Floats row = uniform<float>(b, w, rows);
+  Status status(b);
+  Low left(b, Precision::fp16, rows, w);
+  Low right(b, Precision::fp16, w, rows);
+  Floats trailing(b, rows, rows);
+  const Buffer scratch = device.allocate(cuda::factor_block_scratch(w));
+  const Buffer candidate = device.allocate(sizeof(PivotCandidate));
+  const Buffer pivots = device.allocate(8 * w);
+  Lane lane(Priority::normal);
+  device.copy(queue, block.view(), factors.view());
+  device.factor_diagonal(queue, factors.view(), 0, status.data());
+  auto* const found = candidate.as<PivotCandidate>();
+  const std::vector<Operation> table{
+      {"diagonal block by one kernel", 2,
+       [&] {
+         check(cuda::factor_block(lane.stream(), block.view(), 0, 8, scratch.data(),
+                                  &status.data()->bad_pivot, &status.data()->stuck),
+               "factor_block");
+       }},
+      {"solve of a panel of 512 columns", 9,
+       [&] { device.solve_right_upper(queue, factors.view(), column.view(), Precision::fp16); }},
+      {"solve of a block row of 512 rows", 9,
+       [&] { device.solve_left_lower(queue, factors.view(), row.view(), Precision::fp16); }},
+      {"cast of a panel", 3,
+       [&] { device.cast(queue, column.view(), 1, left.view(), left.control(), status.data()); }},
+      {"update", 2,
+       [&] {
+         device.update(queue, left.view(), left.control(), right.view(), right.control(),
+                       trailing.view(), {});
+       }},
+      {"a column of a panel with pivots", 2,
+       [&] {
+         device.take_pivot(queue, column.view(), 0, found, {}, pivots.as<std::int64_t>(),
+                           status.data());
+         device.eliminate(queue, column.view().block(0, 0, 1, w),
+                          column.view().block(1, 0, rows - 1, w), found);
+       }},
+  };
+  device.cast(queue, row.view(), -1, right.view(), right.control(), status.data());
+  device.find_pivot(queue, column.view().block(0, 0, rows, 1), found);
+  for (const Operation& operation : table) operation.run();  // chooses products
+  device.synchronize_all();
+  for (const Operation& operation : table) {
+    CAPTURE(operation.what);
+    const long before = operations_given();
+    operation.run();
+    CHECK(operations_given() - before <= operation.most);
+    CHECK(operations_given() > before);
+    device.synchronize_all();
+  }
+}
+}  // namespace lupine::test::launch_tests
