@@ -48,12 +48,15 @@ struct Block {
   unsigned most_looks;
 
   __device__ int ld() const { return tiles * order; }
-  __device__ float* factor(int i, int j) const { return lu + i * order + j * order * ld(); }
-  __device__ float* inverse(int i, int j) const {
-    return inverses + i * order + j % group * order * ld();
-  }
+  // Of a tile's first number, in one of both.
+  __device__ int offset(int i, int j) const { return order * (i + j * ld()); }
+  __device__ float* factor(int i, int j) const { return lu + offset(i, j); }
+  __device__ float* inverse(int i, int j) const { return inverses + offset(i, j % group); }
   __device__ unsigned* given_up() const { return claimed + 1; }
-  __device__ unsigned* factored(int i, int j) const { return claimed + 2 + i + j * tiles; }
+  __device__ unsigned* factored(int i, int j) const {
+    const int place = 2 + i + j * tiles;
+    return claimed + place;
+  }
   /// The inverse of a tile on the diagonal is made with its factors.
   __device__ unsigned* inverted(int i, int j) const {
     return i == j ? factored(i, i) : factored(i, tiles + j % group);
@@ -122,9 +125,11 @@ struct Fetched {
   __device__ static int column(int s) { return static_cast<int>(threadIdx.x) / side + side * s; }
 
   __device__ void read(const float* tile, int ld) {
-    const auto* from = reinterpret_cast<const float4*>(tile + row() + column(0) * ld);
+    const int first = row() + column(0) * ld;
+    const int step = side / own * ld;
+    const auto* from = reinterpret_cast<const float4*>(tile + first);
 #pragma unroll
-    for (int s = 0; s < own; ++s, from += side / own * ld) of[s] = __ldcg(from);
+    for (int s = 0; s < own; ++s, from += step) of[s] = __ldcg(from);
   }
   __device__ void put(Tile to, Part part) const {
 #pragma unroll
@@ -231,7 +236,7 @@ class Worker {
     const Tile rest = task.by_upper() || task.kind == Kind::diagonal ? x_ : y_;
     for_each_own([&](int c, int r, int i, int j) {
       const bool is_one = task.kind == Kind::diagonal && i == j;  // beyond A, of the unit matrix
-      rest[j][i] = (is_one ? 1 : 0) - sums.of[c][r];
+      rest[j][i] = (is_one ? 1.0f : 0.0f) - sums.of[c][r];
     });
     if (!task.inverts())
       for_each_of_a(task, [&](int c, int r, const float& at) {
@@ -292,9 +297,11 @@ class Worker {
 
   __device__ void write(const Own& values, float* tile) const {
 #pragma unroll
-    for (int c = 0; c < own; ++c)
-      *reinterpret_cast<float4*>(tile + own_row() + own_column(c) * b_.ld()) = {
-          values.of[c][0], values.of[c][1], values.of[c][2], values.of[c][3]};
+    for (int c = 0; c < own; ++c) {
+      const int offset = own_row() + own_column(c) * b_.ld();
+      *reinterpret_cast<float4*>(tile + offset) = {values.of[c][0], values.of[c][1],
+                                                   values.of[c][2], values.of[c][3]};
+    }
   }
 
   // Writes a tile for other tasks, and into A what stays there.
@@ -366,9 +373,11 @@ std::int64_t factor_block_scratch(std::int64_t n) {
          words(padded / tile_order) * std::int64_t{sizeof(unsigned)};
 }
 
+// NOLINTBEGIN(readability-non-const-parameter): the kernel writes there
 cudaError_t factor_block(cudaStream_t stream, MatrixView<float> a, std::int64_t begin,
                          int most_blocks, std::byte* scratch, std::int64_t* bad_pivot,
                          std::int64_t* stuck, unsigned most_looks) {
+  // NOLINTEND(readability-non-const-parameter)
   if (a.rows != a.columns) return cudaErrorInvalidValue;
   if (a.empty()) return cudaSuccess;
   const std::int64_t padded = round_up(a.rows, tile_order);

@@ -40,7 +40,7 @@ TEST_CASE("an operation of a step gives a GPU few kernels", "[launches]") {
   constexpr std::int64_t w = 512;  // columns of a panel: two strips of its solves
   constexpr std::int64_t rows = 700;
   Floats block = uniform<float>(b, w, w);
-  block.set([&](std::int64_t i, std::int64_t j) { return block(i, j) + (i == j ? 40 : 0); });
+  block.set([&](std::int64_t i, std::int64_t j) { return block(i, j) + (i == j ? 40.0f : 0.0f); });
   Floats factors(b, w, w);
   Floats column = uniform<float>(b, rows, w);
   Floats row = uniform<float>(b, w, rows);

@@ -137,9 +137,8 @@ Block& block() {
 /// Blocks that run side by side: the host's threads that run them take turns.
 class Turns {
  public:
-  explicit Turns(std::size_t runners) : live_(runners) {
+  explicit Turns(std::size_t runners) : live_(runners), next_(draw(runners)) {
     std::iota(live_.begin(), live_.end(), 0);
-    next_ = live_[draw(live_.size())];
   }
 
   void begin(std::size_t runner) {
@@ -171,7 +170,7 @@ class Turns {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::size_t> live_;
-  std::size_t next_ = 0;
+  std::size_t next_;
 };
 
 // Those of the kernel that runs, if its blocks run side by side.
