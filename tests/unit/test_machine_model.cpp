@@ -144,7 +144,8 @@ TEST_CASE("a machine file's values arrive in their places") {
   CHECK(gpu.launch == 2.5e-6);
   CHECK(gpu.synchronize == 8e-6);
   CHECK(gpu.host_bandwidth == 5.5e10);
-  CHECK(gpu.tile == 45e-6);
+  CHECK(gpu.start == 8e-6);
+  CHECK(gpu.tile == 31e-6);
   CHECK(gpu.holds);
   CHECK(gpu.of(OperationKind::product, Precision::fp16).half_width == 290);
   json other = document("h200-cluster");
