@@ -182,7 +182,7 @@ class CudaDevice : public Device {
   cudaDeviceProp properties_{};
   std::shared_ptr<GpuMemory> memory_;
   std::unique_ptr<Products> products_;
-  std::vector<DiagonalChoice> diagonals_;
+  std::vector<DiagonalChoice> diagonals_;  // in the order of their orders
   std::shared_ptr<LanePool> pool_;
   std::shared_ptr<Peers> peers_;
   Buffer keys_;  // of checksums: of so many rows, and of as many columns

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -79,15 +80,16 @@ Choices& choices() {
   return all;
 }
 
-// The largest difference of two matrices, as a part of the largest number of the first; NaN counts
-// as the largest of all.
+// The largest difference of two matrices, as a part of the largest number of the first; infinity
+// where there is a NaN.
 double difference(const std::vector<float>& a, const std::vector<float>& b) {
   float largest = 0;
   float most = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::fabs(a[i]));
     const float here = std::fabs(a[i] - b[i]);
-    if (!(here <= most)) most = here;
+    if (std::isnan(here)) return std::numeric_limits<double>::infinity();
+    most = std::max(most, here);
   }
   return most == 0 ? 0 : most / largest;
 }
@@ -97,9 +99,9 @@ double difference(const std::vector<float>& a, const std::vector<float>& b) {
 void CudaDevice::factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
                                  FactorStatus* status) {
   Lane& l = lane(queue);
-  // The last block of a matrix may be smaller than those of the trial.
-  const auto tried = std::ranges::find_if(
-      diagonals_, [&](const DiagonalChoice& one) { return one.order >= a.rows; });
+  // The last block of a matrix may be smaller than those of the trial: the next larger order
+  // counts.
+  const auto tried = std::ranges::lower_bound(diagonals_, a.rows, {}, &DiagonalChoice::order);
   const bool measured = tried != diagonals_.end() && tried->one_kernel;
   users_choice().value_or(measured) ? factor_at_once(l, a, begin, status)
                                     : factor(l, a, begin, status);
@@ -173,8 +175,8 @@ void CudaDevice::combine_inverses(Lane& l, MatrixView<float> a, std::int64_t h) 
 // factors are those of the halves but for rounding errors, and it has not waited for ever.
 std::int64_t CudaDevice::prepare_factors(Queue& queue, std::int64_t n) {
   if (n <= cuda::tile_order) return 0;
-  auto chosen = std::ranges::find(diagonals_, n, &DiagonalChoice::order);
-  if (chosen == diagonals_.end()) {
+  auto chosen = std::ranges::lower_bound(diagonals_, n, {}, &DiagonalChoice::order);
+  if (chosen == diagonals_.end() || chosen->order != n) {
     // No lock during a trial: the ranks of a simulated machine are threads that wait for each
     // other.
     std::optional<DiagonalChoice> choice = choices().find(gpu_, n);
