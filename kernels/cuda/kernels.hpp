@@ -124,6 +124,23 @@ struct SolvedStrip {
 cudaError_t round_strip(cudaStream_t stream, Triangle triangle, const SolveBounds& bounds,
                         const SolvedStrip& strip);
 
+/// The inverse of a triangle of order n without its diagonal, rounded to FP16, in device memory.
+struct WholeInverse {
+  MatrixView<Half> values;  ///< round(s (U^-1 - D^-1)) with D the diagonal of U, or s (L^-1 - I)
+  float* diagonal;          ///< n numbers: those of D^-1, or ones
+  double* scale;            ///< s: as that of a cast to FP16
+  std::uint32_t* largest;   ///< bits of the largest magnitude of what is rounded
+};
+/// Rounds an inverse, of which the triangle counts. *to.largest is 0 before. *growth <- the bits of
+/// the larger of what it was and the largest 2-norm of a column beside the diagonal, for U^-1
+/// divided by the number on the diagonal: rounding errors of a solve grow by about that.
+cudaError_t round_inverse(cudaStream_t stream, MatrixView<const float> inverse, Triangle triangle,
+                          const WholeInverse& to, std::uint32_t* growth);
+/// rounded <- round(s B), with the s of a cast to FP16 for the largest magnitude that
+/// largest_magnitude found; *scale <- s. Then b_ij <- b_ij diagonal_j, unless that is null.
+cudaError_t split_diagonal(cudaStream_t stream, MatrixView<float> b, const float* diagonal,
+                           MatrixView<Half> rounded, const std::uint32_t* largest, double* scale);
+
 // Diagonal blocks -----------------------------------------------------------------------------
 
 /// A <- L^-1\U^-1 of A = L U, without pivoting, L unit lower. If pivot i is the first that is zero
@@ -198,9 +215,35 @@ cudaError_t take_pivot(cudaStream_t stream, AnyMatrix rows, std::int64_t first, 
 /// Device::eliminate. @param next is not used if `rows` has one column
 cudaError_t eliminate(cudaStream_t stream, ConstAnyMatrix pivot_row, AnyMatrix rows,
                       SearchSpace* space, Found next);
+/// Columns of a leaf at most.
+constexpr std::int64_t leaf_columns = 32;
+/// Where the blocks of threads of factor_leaf() run, all at once.
+struct LeafRoom {
+  int multiprocessors;
+  std::size_t shared_bytes;  ///< of shared memory that a block may have
+};
+/// The exchanges of a leaf as one permutation: row to[i] gets what was in row from[i], for 2 w
+/// moves in a leaf of w columns. A move may stand there twice.
+struct LeafMoves {
+  std::int64_t* from;
+  std::int64_t* to;
+};
+/// Whether factor_leaf() can factor these columns: real ones, few enough, whose rows fit.
+bool leaf_fits(ConstAnyMatrix a, const LeafRoom& room);
+/// Bytes of scratch memory of factor_leaf().
+std::int64_t leaf_scratch(int multiprocessors);
+/// Some columns of a panel with partial pivoting, by one kernel: `a` and the pivots become what
+/// find_pivot, take_pivot and eliminate of one column after the other make of them, to the bit.
+/// Rows are exchanged in these columns alone. pivots[k] <- first + the row with which row k was
+/// exchanged. *bad_pivot <- first + k for the first pivot that is zero or not finite, unless it is
+/// set. *stuck <- 1 where a block of threads has waited for seconds; then `a` is unspecified.
+/// @return cudaErrorInvalidValue unless leaf_fits()
+cudaError_t factor_leaf(cudaStream_t stream, AnyMatrix a, const LeafRoom& room, std::byte* scratch,
+                        std::int64_t first, std::int64_t* pivots, const LeafMoves& moves,
+                        std::int64_t* bad_pivot, std::int64_t* stuck);
 /// The most bytes of a column that permute_rows can move.
 constexpr std::int64_t permuted_bytes = 32 << 10;
-/// Device::permute_rows.
+/// Device::permute_rows. A move may stand there twice.
 /// @return cudaErrorInvalidValue if `count` elements of one column exceed permuted_bytes
 cudaError_t permute_rows(cudaStream_t stream, const std::int64_t* from, const std::int64_t* to,
                          std::int64_t count, AnyMatrix a);

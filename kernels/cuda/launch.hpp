@@ -10,6 +10,11 @@
 
 #include "core/numbers.hpp"
 
+/// A kernel's dynamic shared memory, as an array of float4.
+#ifndef LUPINE_DYNAMIC_SHARED
+#define LUPINE_DYNAMIC_SHARED(name) extern __shared__ float4 name[]
+#endif
+
 namespace lupine::cuda {
 
 /// The largest number of blocks along y or z that CUDA allows.

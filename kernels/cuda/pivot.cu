@@ -6,7 +6,7 @@
 // eliminating a column in c columns of m rows moves 2 c m numbers, 4 us for 130000 rows of 8 FP64
 // columns. Exchanging k rows of w columns moves 2 k w numbers, in sectors of 32 bytes if the rows
 // are not neighbours.
-#include "cuda/complex.hpp"
+#include "cuda/candidate.hpp"
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/packs.hpp"
@@ -15,52 +15,17 @@ namespace lupine::cuda {
 
 namespace {
 
-constexpr double largest_finite = 0x1.fffffffffffffp+1023;
-constexpr double infinity = __builtin_huge_val();
-
 // The pivot -------------------------------------------------------------------------------------
 
-constexpr int warp_threads = 32;
 constexpr int search_threads = 256;
-constexpr int search_warps = search_threads / warp_threads;
-constexpr unsigned all_lanes = 0xffffffffu;
-
-// A row and the magnitude of its entry; {-1, -1} stands for no row.
-struct Candidate {
-  double magnitude;
-  std::int64_t row;
-};
-
-template <class T>
-__device__ Candidate candidate(T value, std::int64_t row) {
-  Candidate found{static_cast<double>(pivot_magnitude(value)), row};
-  if (!(found.magnitude <= largest_finite)) found.magnitude = infinity;
-  return found;
-}
-
-// The candidate of the larger magnitude, or the first row where magnitudes are equal. So the best
-// of many does not depend on the order of comparisons.
-__device__ bool is_better(const Candidate& b, const Candidate& a) {
-  return b.magnitude > a.magnitude || (b.magnitude == a.magnitude && b.row < a.row);
-}
-__device__ Candidate better(const Candidate& a, const Candidate& b) {
-  return is_better(b, a) ? b : a;
-}
-
-// The best candidate of a warp; lane 0 gets it.
-__device__ Candidate best_of_warp(Candidate mine) {
-  for (unsigned half = warp_threads / 2; half > 0; half /= 2)
-    mine = better(mine, {__shfl_down_sync(all_lanes, mine.magnitude, half),
-                         __shfl_down_sync(all_lanes, mine.row, half)});
-  return mine;
-}
+constexpr int search_warps = search_threads / warp_lanes;
 
 // The best candidate of a block; thread 0 gets it.
 __device__ Candidate best_of_block(Candidate mine) {
   __shared__ double magnitudes[search_warps];
   __shared__ std::int64_t rows[search_warps];
-  const int lane = static_cast<int>(threadIdx.x) % warp_threads;
-  const int warp = static_cast<int>(threadIdx.x) / warp_threads;
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
   mine = best_of_warp(mine);
   if (lane == 0) {
     magnitudes[warp] = mine.magnitude;

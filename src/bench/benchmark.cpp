@@ -17,6 +17,7 @@
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "factor/reporter.hpp"
+#include "factor/sweep.hpp"
 #include "generate/generator.hpp"
 #include "grid/step.hpp"
 #include "host/floating_point.hpp"
@@ -223,7 +224,8 @@ void BenchmarkRunner::warm_up() {
   if (setup().machine.paper) {  // nothing there is slower at first, but choices take time
     const LuPlan& plan = setup().lu;
     const auto queue = device().make_queue(Priority::high);
-    device().prepare(*queue, {.width = plan.width, .factors = plan.pivoting == Pivoting::none});
+    device().prepare(*queue, lu_work(plan, grid().rows(plan.n, plan.nb).local_size(),
+                                     grid().columns(plan.n, plan.nb).local_size()));
     return;
   }
   const auto span = machine_.run().span(Track::stages, {.activity = Activity::warm_up});
@@ -276,7 +278,7 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
 
   result.notes = machine_.with_remarks(setup().notes);
   run.products = device().product_choices();
-  run.diagonals = device().diagonal_choices();
+  run.variants = device().variant_choices();
   set_times(result, solved, all());
   set_phases(result, solved, all());
   const double flops = update_flops(setup().lu, grid());

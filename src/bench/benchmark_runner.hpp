@@ -37,7 +37,7 @@ struct BenchmarkRun {
   std::vector<double> update_rates{};     ///< flop/s of each rank's updates; NaN: it has none
   std::optional<SensorReport> sensors{};  ///< read by a campaign, on a real machine
   std::vector<ProductChoice> products{};  ///< of rank 0's device, up to this run
-  std::vector<DiagonalChoice> diagonals{};
+  std::vector<VariantChoice> variants{};
 };
 
 /// All runs of one configuration, in their order.

@@ -228,7 +228,7 @@ void OperationTrials::add_solves(Precision purpose) {
           const MatrixView<const float> lu =
               ConstAnyMatrix(triangle(Precision::fp32, k)).as<float>();
           return repeat([=, this, walk = Walk(field(Precision::fp32), m, k)]() mutable {
-            device_.solve_right_upper(*queue_, lu, walk.next().as<float>(), purpose);
+            device_.solve_right_upper(*queue_, lu, walk.next().as<float>(), purpose, {});
           });
         });
 }
@@ -245,7 +245,7 @@ void OperationTrials::add_solves_left(Precision storage, Precision purpose) {
         [=, this, n = n, k = k] {
           const ConstAnyMatrix lu = triangle(storage, k);
           return repeat([=, this, walk = Walk(field(storage), k, n)]() mutable {
-            device_.solve_left_lower(*queue_, lu, walk.next(), purpose);
+            device_.solve_left_lower(*queue_, lu, walk.next(), purpose, {});
           });
         });
 }

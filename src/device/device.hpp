@@ -106,6 +106,8 @@ struct QueueWork {
   bool permutes = false;                ///< whether rows are permuted
   std::int64_t substituted = 0;         ///< columns of X in solve_lower() and solve_upper()
   bool factors = false;                 ///< whether factor_diagonal() is called, of order width
+  bool inverts = false;                 ///< whether prepare_solves() is
+  std::int64_t leaf_rows = 0;           ///< rows of the panel whose leaves factor_leaf() is given
   double least_part = 0;                ///< the least of Device::share(), 1/2, 1/4 ...
   std::int64_t pass_rows = 0;           ///< part of a matrix in multiply_generated()
   std::int64_t pass_columns = 0;
@@ -156,7 +158,7 @@ class Device {
   /// What is known of the algorithms of its products; empty where a library tells nothing of them.
   virtual std::vector<ProductChoice> product_choices() const { return {}; }
   /// How diagonal blocks are factored, of each order that was prepared.
-  virtual std::vector<DiagonalChoice> diagonal_choices() const { return {}; }
+  virtual std::vector<VariantChoice> variant_choices() const { return {}; }
   /// Whether device memory is host memory, so that MPI accepts its addresses.
   virtual bool shares_host_memory() const { return true; }
   /// Whether operations may take a matrix at this address of the caller's memory as it is. Null
@@ -257,15 +259,26 @@ class Device {
   /// blocks on the diagonal (the last may be smaller) hold L^-1\U^-1 instead of L\U. A complex one
   /// is L\U on every device.
   virtual std::int64_t inverted_order(Precision /*storage*/) const { return 0; }
+  /// Makes a triangle of `lu`, in the form of inverted_order(), ready for the solves below on this
+  /// queue, of so many vectors in all, whose result will be rounded to `purpose`: until that is
+  /// done for the next block, or prepare(). Only for blocks that were factored without pivoting,
+  /// whose inverses are small.
+  virtual void prepare_solves(Queue& /*queue*/, Triangle /*triangle*/,
+                              MatrixView<const float> /*lu*/, Precision /*purpose*/,
+                              std::int64_t /*vectors*/) {}
   /// B <- B U^-1 in FP32, U the upper triangle of lu, which is in the form of inverted_order().
   /// `purpose` is the precision to which the result will be rounded. If that has 16 bits, products
-  /// inside the solve may round their factors to the precision of the update, or to 11 bits.
+  /// inside the solve may round their factors to the precision of the update, or to 11 bits. Where
+  /// the triangle is ready, a GPU computes B D^-1 + B (U^-1 - D^-1), D the diagonal of U, and its
+  /// product reads B and the inverse in 11 bits.
+  /// @param room the matrix to which the result will be rounded, of B's shape: a solve may use its
+  ///        memory meanwhile; or an empty one
   virtual void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
-                                 Precision purpose) = 0;
+                                 Precision purpose, AnyMatrix room) = 0;
   /// B <- L^-1 B in FP32 or FP64, L the unit lower triangle of lu, which is in the form of
-  /// inverted_order(). `purpose` as in solve_right_upper.
-  virtual void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b,
-                                Precision purpose) = 0;
+  /// inverted_order(). `purpose` and `room` as in solve_right_upper, of B + (L^-1 - I) B.
+  virtual void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose,
+                                AnyMatrix room) = 0;
   /// to <- round(sign * s * from) with s = 2^e, sign = 1 or -1, and control->scale <- s. For FP16,
   /// e is the largest exponent, at most 120, that keeps s |from| < 2^15, so that nothing overflows
   /// and as little as possible becomes subnormal; FP16x3 has the same e and rounds to pairs
@@ -311,6 +324,16 @@ class Device {
   /// the result.
   virtual void eliminate(Queue& queue, ConstAnyMatrix pivot_row, AnyMatrix rows,
                          PivotCandidate* next) = 0;
+  /// Factors columns [begin, end) of a panel, whose row 0 is that of the first pivot, with all its
+  /// rows on this device: what find_pivot, take_pivot and eliminate do for one column after the
+  /// other, to the bit. Row k of these is row first + k of the whole matrix.
+  /// @param pivots end - begin of them, as take_pivot writes them
+  /// @return false where it is not faster, or there is no room: then nothing was done
+  virtual bool factor_leaf(Queue& /*queue*/, AnyMatrix /*panel*/, std::int64_t /*begin*/,
+                           std::int64_t /*end*/, std::int64_t /*first*/, std::int64_t* /*pivots*/,
+                           FactorStatus* /*status*/) {
+    return false;
+  }
   /// B <- L^-1 B, L the unit lower triangle of `l`, which holds L itself, no inverses (it has not
   /// been given to prepare_diagonal).
   virtual void solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) = 0;

@@ -23,13 +23,15 @@ struct ProductChoice {
   std::string refused;       ///< by the library when it ran "in a trial" or "in a run"
 };
 
-/// How factor_diagonal() factors blocks of one order.
-struct DiagonalChoice {
-  std::int64_t order = 0;
-  bool one_kernel = false;          ///< by one kernel; otherwise by halves, many kernels
-  double kernel_milliseconds = -1;  ///< of the fastest trial; -1: not timed
-  double halves_milliseconds = -1;
-  std::string why{};  ///< what decided; empty: the time
+/// By which of two variants a GPU computes an operation: few kernels, or many.
+struct VariantChoice {
+  std::string operation{};
+  std::int64_t size = 0;  ///< order of the diagonal block, or rows of the leaf in the trial
+  bool few = false;
+  double few_milliseconds = -1;  ///< of the fastest trial; -1: not timed
+  double many_milliseconds = -1;
+  std::int64_t least_vectors = 0;  ///< of solves: right-hand sides from which few kernels are taken
+  std::string why{};               ///< what decided; empty: the time
 };
 
 }  // namespace lupine

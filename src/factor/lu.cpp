@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "comm/agreement.hpp"
@@ -159,12 +160,16 @@ class BlockLu {
     const EventPtr shared = behind(*panels_, panel);
     for (Region* region : panel) region->used(*panels_, shared);
     if (rest_) pace_.end(begin, shared);
-    return operate(
-        *updates_, {Activity::solve_panel, Phase::panel, s.index, column.rows, s.width()}, panel,
-        [&] {
-          device_.solve_right_upper(*updates_, diagonal, column.as<float>(), options_.precision);
-          device_.cast(*updates_, column, 1, next.left, next.control, status());
-        });
+    return operate(*updates_,
+                   {Activity::solve_panel, Phase::panel, s.index, column.rows, s.width()}, panel,
+                   [&] {
+                     if (column.rows > 0)
+                       device_.prepare_solves(*updates_, Triangle::upper, diagonal,
+                                              options_.precision, column.rows);
+                     device_.solve_right_upper(*updates_, diagonal, column.as<float>(),
+                                               options_.precision, next.left);
+                     device_.cast(*updates_, column, 1, next.left, next.control, status());
+                   });
   }
 
   // P_k [A_kk; A_ik] = [L_kk; L_ik] U_kk.
@@ -335,7 +340,11 @@ class BlockLu {
     const auto solve = [&] {
       const auto row = a_.from(s.row, chunk.begin).block(0, 0, s.width(), chunk.count);
       const WidePart wide(device_, *updates_, row, wide_);
-      device_.solve_left_lower(*updates_, sweep.panel.diagonal, wide.values(), options_.precision);
+      if (!pivoting() && std::exchange(ready_, s.index) != s.index)
+        device_.prepare_solves(*updates_, Triangle::unit_lower, sweep.panel.diagonal.as<float>(),
+                               options_.precision, a_.columns().local_size() - chunk.begin.value);
+      device_.solve_left_lower(*updates_, sweep.panel.diagonal, wide.values(), options_.precision,
+                               right.values);
       wide.store();
       device_.cast(*updates_, wide.values().real(), -1, right.values, right.control, status());
     };
@@ -456,7 +465,8 @@ class BlockLu {
   std::vector<Region> columns_;  // each chunk of columns of A
   Region own_;                   // the own column of the present step
   EventPtr newest_update_;
-  Poll messages_;  // moves messages on; null where no message needs the host
+  std::int64_t ready_ = -1;  // the last step whose L_kk is ready for solves
+  Poll messages_;            // moves messages on; null where no message needs the host
   FactorOutcome outcome_;
   QueueTimes times_;
   Pace pace_;

@@ -109,6 +109,9 @@ void PivotedPanel::columns(Queue& queue, std::int64_t begin, std::int64_t end) {
 // For each column j: take its pivot, then l_i = a_ij / a_jj and a_ic <- a_ic - l_i a_jc for i > j
 // and j < c < end. This pass also finds the pivot of column j + 1.
 void PivotedPanel::leaf(Queue& queue, std::int64_t begin, std::int64_t end) {
+  if (alone() && device_.factor_leaf(queue, from(begin, 0, rows_.columns), begin, end,
+                                     step_.begin.value + begin, pivots_ + begin, status_))
+    return;
   auto* candidate = candidate_.as<PivotCandidate>();
   device_.find_pivot(queue, from(begin, begin, 1), candidate);
   for (std::int64_t j = begin; j < end; ++j) {

@@ -36,24 +36,41 @@ inline std::vector<Columns> cut(Columns all, std::int64_t chunk) {
   return chunks;
 }
 
+/// What an LU gives its device, of a matrix of which this rank has so many rows and columns.
+inline QueueWork lu_work(const LuPlan& plan, std::int64_t rows, std::int64_t columns) {
+  const bool pivoting = plan.pivoting == Pivoting::partial;
+  const bool inverts = !pivoting && plan.field == Field::real && plan.storage() == Precision::fp32;
+  return {.width = plan.parts() * plan.width,
+          .field = plan.field,
+          .solved_rows = pivoting ? 0 : rows,
+          .solved_columns = std::max(plan.width, columns),
+          .purpose = plan.precision,
+          .permutes = pivoting,
+          .factors = inverts,
+          .inverts = inverts,
+          .leaf_rows = pivoting && plan.grid.nprow == 1 ? rows : 0,
+          .least_part = Beside::least,
+          .updated_rows = plan.parts() * rows,
+          .updated_columns = columns};
+}
+
 /// Makes what the queues of an LU need, before its first message: Device::prepare().
 /// @param updates the queue of updates and solves, in the rest of at most `chunk` columns at once
 inline void prepare_queues(Device& device, Queue& panels, Queue& rows, Queue& updates,
                            const DistributedMatrix& a, const LuPlan& plan, std::int64_t chunk) {
-  const bool pivoting = plan.pivoting == Pivoting::partial;
-  QueueWork work{.width = plan.parts() * plan.width,
-                 .field = plan.field,
-                 .purpose = plan.precision,
-                 .permutes = pivoting,
-                 .least_part = Beside::least};
-  work.factors = !pivoting && plan.field == Field::real && plan.storage() == Precision::fp32;
-  device.prepare(panels, work);
-  work.factors = false;
+  const QueueWork all = lu_work(plan, a.rows().local_size(), chunk);
+  QueueWork work{.width = all.width,
+                 .field = all.field,
+                 .purpose = all.purpose,
+                 .permutes = all.permutes,
+                 .least_part = all.least_part};
   device.prepare(rows, work);
-  work.updated_rows = plan.parts() * a.rows().local_size();
-  work.updated_columns = chunk;
-  work.solved_rows = pivoting ? 0 : a.rows().local_size();
-  work.solved_columns = std::max(plan.width, chunk);
+  work.factors = all.factors;
+  work.leaf_rows = all.leaf_rows;
+  device.prepare(panels, work);
+  work = all;
+  work.factors = false;
+  work.leaf_rows = 0;
   device.prepare(updates, work);
 }
 

@@ -143,11 +143,11 @@ void Measurements::kernels() {
   task.words = [](const ordered_json& lines) {
     std::string text;
     for (const ordered_json& line : lines)
-      if (line.value("part", "") == "diagonal_choice")
-        text += fmt::format("{}{}: {:.2f} ms by one kernel, {:.2f} by halves",
-                            text.empty() ? "diagonal blocks, order " : "; ", line["order"].dump(),
-                            line.value("kernel_milliseconds", 0.0),
-                            line.value("halves_milliseconds", 0.0));
+      if (line.value("part", "") == "variants")
+        text +=
+            fmt::format("{}{} {}: {:.2f} ms by few kernels, {:.2f} by many",
+                        text.empty() ? "" : "; ", line.value("operation", ""), line["size"].dump(),
+                        line.value("few_milliseconds", 0.0), line.value("many_milliseconds", 0.0));
     return text;
   };
   session_.run(task);

@@ -68,9 +68,9 @@ void Suites::device() {
   // 31 s on an H200; other GPUs may take longer. The summary says if it was cut off.
   task.may_be_cut = true;
   session_.run(task);
-  task.name = "device conformance, diagonal blocks by one kernel";
+  task.name = "device conformance, by many kernels";
   task.command =
-      with_variables({"LUPINE_DIAGONAL_BLOCKS=one-kernel"},
+      with_variables({"LUPINE_GPU_KERNELS=many"},
                      {session_.program("lupine_device_tests"), "--device", o_.device, "[factor]"});
   task.needs = session_.program("lupine_device_tests");
   show_durations(task);

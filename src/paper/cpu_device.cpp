@@ -95,13 +95,14 @@ class PaperCpu final : public Device {
     operate(OperationKind::factor, Precision::fp32, 2. / 3 * k * k * k, 1, 1, k);
   }
   void prepare_diagonal(Queue&, AnyMatrix) override {}
-  void solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
-                         Precision purpose) override {
+  void solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b, Precision purpose,
+                         AnyMatrix) override {
     const auto m = static_cast<double>(b.rows);
     const auto k = static_cast<double>(lu.rows);
     operate(OperationKind::solve_right, purpose, m * k * k, m, 1, k);
   }
-  void solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) override {
+  void solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose,
+                        AnyMatrix) override {
     solve_left(lu, parts_of(b.field) * b.columns,
                b.precision == Precision::fp64 ? b.precision : purpose);
   }
@@ -151,7 +152,7 @@ class PaperCpu final : public Device {
     if (!rows.empty()) operate(OperationKind::eliminate, rows.precision, 2 * m * n, m, n, 1);
   }
   void solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) override {
-    solve_left_lower(queue, l, b, b.precision);
+    solve_left_lower(queue, l, b, b.precision, {});
   }
   void subtract(Queue&, ConstAnyMatrix a, ConstAnyMatrix, AnyMatrix c) override {
     const std::int64_t parts = parts_of(c.field);

@@ -155,16 +155,17 @@ ordered_json json_of_products(const std::vector<ProductChoice>& products) {
   return all;
 }
 
-ordered_json json_of_diagonals(const std::vector<DiagonalChoice>& diagonals) {
+ordered_json json_of_variants(const std::vector<VariantChoice>& variants) {
   ordered_json all = ordered_json::array();
-  for (const DiagonalChoice& one : diagonals)
-    all.push_back({{"order", one.order},
-                   {"taken", one.one_kernel ? "one kernel" : "halves"},
-                   {"kernel_milliseconds",
-                    number_or_null(one.kernel_milliseconds, one.kernel_milliseconds >= 0)},
-                   {"halves_milliseconds",
-                    number_or_null(one.halves_milliseconds, one.halves_milliseconds >= 0)},
-                   {"why", text_or_null(one.why)}});
+  for (const VariantChoice& one : variants)
+    all.push_back(
+        {{"operation", one.operation},
+         {"size", one.size},
+         {"taken", one.few ? "few" : "many"},
+         {"from_vectors", one.few ? ordered_json(one.least_vectors) : ordered_json()},
+         {"few_milliseconds", number_or_null(one.few_milliseconds, one.few_milliseconds >= 0)},
+         {"many_milliseconds", number_or_null(one.many_milliseconds, one.many_milliseconds >= 0)},
+         {"why", text_or_null(one.why)}});
   return all;
 }
 
@@ -192,8 +193,7 @@ ordered_json json_report(const std::vector<Measured>& all, const std::string& co
   document.update(choices_and_outcome(shown.setup, shown.run));
   for (const std::string& note : notes) document["notes"].push_back(note);
   if (!shown.run.products.empty()) document["products"] = json_of_products(shown.run.products);
-  if (!shown.run.diagonals.empty())
-    document["diagonal_blocks"] = json_of_diagonals(shown.run.diagonals);
+  if (!shown.run.variants.empty()) document["gpu_kernels"] = json_of_variants(shown.run.variants);
   for (const Measured& measured : all)
     for (const BenchmarkRun& run : measured.runs)
       document["runs"].push_back(all.size() == 1 ? outcome(measured.setup, run)

@@ -235,12 +235,12 @@ void Bench::panel(std::int64_t width) {
     measure("A U^-1" + note, flops, [&] {
       const MatrixView<float> column{long_panel.as<float>(), m, width, m};
       device_->copy(*queue_, all.block(0, 0, m, width), column);
-      device_->solve_right_upper(*queue_, diagonal, column, purpose);
+      device_->solve_right_upper(*queue_, diagonal, column, purpose, {});
     });
     measure("L^-1 A" + note, flops, [&] {
       const MatrixView<float> row{long_panel.as<float>(), width, m, width};
       device_->copy(*queue_, all.block(0, 0, width, m), row);
-      device_->solve_left_lower(*queue_, diagonal, row, purpose);
+      device_->solve_left_lower(*queue_, diagonal, row, purpose, {});
     });
   }
 }

@@ -22,7 +22,7 @@ UUID = "GPU-01234567-89ab-cdef-0123-456789abcdef"
 
 # The names of all runs, in their order.
 NAMES = ["lupine info", "nvidia-smi", "nvidia-smi, all", "device conformance",
-         "device conformance, diagonal blocks by one kernel", "Lupine's kernels",
+         "device conformance, by many kernels", "Lupine's kernels",
          *(f"{tool}: {program}" for tool in ("memcheck", "racecheck", "synccheck", "initcheck")
            for program in ("lupine", "lupine_device_tests")), "update of a big shape",
          "MPI suite, 1 rank", "MPI suite, 2 ranks", "MPI suite, 4 ranks",
@@ -224,8 +224,8 @@ elif command == "lupine_gpu_ceilings":
                       "update_beside_milliseconds": 19.5, "both_milliseconds": 19.75}))
     set_clock("1500")
 elif command == "lupine_gpu_kernels":
-    print(json.dumps({"part": "diagonal_choice", "order": 2048, "kernel_milliseconds": 0.6,
-                      "halves_milliseconds": 2.5, "verdict": "right"}))
+    print(json.dumps({"part": "variants", "operation": "diagonal block", "size": 2048,
+                      "few_milliseconds": 0.6, "many_milliseconds": 2.5, "verdict": "right"}))
 elif command == "lupine_gpu_big_update":
     print(json.dumps({"name": "update fp16, 180000 x 16384", "worst": 0.03}))
 elif command == "ncu":

@@ -284,7 +284,7 @@ class Limits(Case):
         self.assertIn("\ncut off: device conformance; HPL-MxP, the largest n; HPL-MxP, the largest n, "
                       "reserve 0\n", done.stdout)
         self.assertEqual([step["name"] for step in self.document()["steps"] if step["verdict"] == "not run"],
-                         ["device conformance, diagonal blocks by one kernel", "first steps"])
+                         ["device conformance, by many kernels", "first steps"])
         for step in self.document()["steps"]:
             if step["step"] in ends and "limit_seconds" in step and step["step"] not in ("mxp", "hpl"):
                 latest = step["begun_seconds"] + step["limit_seconds"]
@@ -529,7 +529,7 @@ class Emulated(Case):
         kernels = self.step("Lupine's kernels")["result"]
         self.assertEqual({line["verdict"] for line in kernels if "verdict" in line}, {"right"})
         parts = [line["part"] for line in kernels]
-        for part in ("diagonal_choice", "diagonal_bits", "diagonal_time", "host_time",
+        for part in ("variants", "diagonal_bits", "diagonal_time", "host_time",
                      "diagonal_beside_update", "cast"):
             self.assertIn(part, parts)
         self.assertTrue(document["products"])

@@ -18,7 +18,7 @@ class Only(Case):
         document = self.document()
         self.assertEqual(document["only"], ["mpi", "device", "big"])
         self.assertEqual([step["name"] for step in document["steps"] if step["step"] != "facts"],
-                         ["device conformance", "device conformance, diagonal blocks by one kernel",
+                         ["device conformance", "device conformance, by many kernels",
                           "update of a big shape", "MPI suite, 1 rank",
                           "MPI suite, 2 ranks", "MPI suite, 4 ranks"])
         # The clock stands still, so each has until the end of its step.

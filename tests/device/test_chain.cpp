@@ -54,9 +54,9 @@ struct Chain {
     d.copy(queue, from.left.view(), s.left.view());
     d.copy(queue, from.right.view(), s.right.view());
     d.factor_diagonal(queue, s.diagonal.view(), 0, status.data());
-    d.solve_right_upper(queue, s.diagonal.view(), s.left.view(), precision);
+    d.solve_right_upper(queue, s.diagonal.view(), s.left.view(), precision, {});
     d.cast(queue, s.left.view(), 1, s.low_left.view(), s.low_left.control(), status.data());
-    d.solve_left_lower(queue, s.diagonal.view(), s.right.view(), precision);
+    d.solve_left_lower(queue, s.diagonal.view(), s.right.view(), precision, {});
     d.cast(queue, s.right.view(), -1, s.low_right.view(), s.low_right.control(), status.data());
   }
   void update(Queue& queue, Slot& s) {

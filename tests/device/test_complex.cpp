@@ -169,7 +169,7 @@ TEMPLATE_TEST_CASE("complex solves with the unit lower triangle", "[complex][sol
   for (const Precision purpose : {Precision::fp16, Precision::fp16x3, Precision::fp64})
     for (const std::int64_t n : some_orders)
       check_triangle<TestType>(b, n, 40, [&](ConstAnyMatrix l, AnyMatrix x) {
-        b.device->solve_left_lower(*b.queue, l, x, purpose);
+        b.device->solve_left_lower(*b.queue, l, x, purpose, {});
       });
 }
 

@@ -95,7 +95,7 @@ void check_left(Bench& b, const FactoredIn<T>& f, std::int64_t m, Precision purp
   DeviceMatrix<T> lu = copied(b, f.block);
   DeviceMatrix<T> left = uniform<T>(b, n, m);
   const Plain before = left.plain();
-  b.device->solve_left_lower(*b.queue, lu.view(), left.view(), purpose);
+  b.device->solve_left_lower(*b.queue, lu.view(), left.view(), purpose, {});
   CHECK(left.frame_intact());
   CHECK(lu.unchanged());
   const Square l = lower_of(f.lu);
@@ -110,7 +110,7 @@ void check_right(Bench& b, const Factored& f, std::int64_t m, Precision purpose)
   Floats lu = copied(b, f.block);
   Floats right = uniform_matrix(b, m, n);
   const Plain before = right.plain();
-  b.device->solve_right_upper(*b.queue, lu.view(), right.view(), purpose);
+  b.device->solve_right_upper(*b.queue, lu.view(), right.view(), purpose, {});
   CHECK(right.frame_intact());
   CHECK(lu.unchanged());
   const Square u = upper_of(f.lu);
@@ -320,8 +320,8 @@ TEST_CASE("solves with the identity keep 16 bits of every entry", "[solve]") {
       Floats left = uniform_matrix(b, n, 70);
       const Plain right_before = right.plain();
       const Plain left_before = left.plain();
-      b.device->solve_right_upper(*b.queue, f.block.view(), right.view(), purpose);
-      b.device->solve_left_lower(*b.queue, f.block.view(), left.view(), purpose);
+      b.device->solve_right_upper(*b.queue, f.block.view(), right.view(), purpose, {});
+      b.device->solve_left_lower(*b.queue, f.block.view(), left.view(), purpose, {});
       CHECK(right.frame_intact());
       CHECK(left.frame_intact());
       const Plain right_after = right.plain();
@@ -345,7 +345,7 @@ TEST_CASE("solves with large and with small right-hand sides", "[solve]") {
       CAPTURE(size, name(purpose));
       Floats right = uniform_matrix(b, 90, 100, size);
       const Plain before = right.plain();
-      b.device->solve_right_upper(*b.queue, f.block.view(), right.view(), purpose);
+      b.device->solve_right_upper(*b.queue, f.block.view(), right.view(), purpose, {});
       CHECK(right.frame_intact());
       const Square u = upper_of(f.lu);
       const Plain x = right.plain();
@@ -366,7 +366,7 @@ TEST_CASE("solves whose unknowns differ much in size", "[solve]") {
     CAPTURE(name(purpose));
     Floats right = uniform_matrix(b, 70, n);
     const Plain before = right.plain();
-    b.device->solve_right_upper(*b.queue, f.block.view(), right.view(), purpose);
+    b.device->solve_right_upper(*b.queue, f.block.view(), right.view(), purpose, {});
     CHECK(right.frame_intact());
     const Plain back = product(right.plain(), upper_of(f.lu));
     const Plain most = product(magnitudes(right.plain()), magnitudes(upper_of(f.lu)));

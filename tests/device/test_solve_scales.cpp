@@ -44,8 +44,8 @@ Solved solved(Bench& b, const Factored& f, bool lower, std::int64_t vectors, Pre
   Floats rights(b, lower ? n : vectors, lower ? vectors : n);
   rights.set([&](std::int64_t i, std::int64_t j) { return lower ? value(j, i) : value(i, j); });
   const Plain before = rights.plain();
-  lower ? b.device->solve_left_lower(*b.queue, f.block.view(), rights.view(), purpose)
-        : b.device->solve_right_upper(*b.queue, f.block.view(), rights.view(), purpose);
+  lower ? b.device->solve_left_lower(*b.queue, f.block.view(), rights.view(), purpose, {})
+        : b.device->solve_right_upper(*b.queue, f.block.view(), rights.view(), purpose, {});
   CHECK(rights.frame_intact());
   const Plain after = rights.plain();
   return {lower ? transposed(after) : after,

@@ -151,30 +151,4 @@ TEST_CASE("one kernel says so where its blocks would wait for ever", "[factor]")
   }
   CHECK(stuck == 1);
 }
-
-TEST_CASE("a trial says how diagonal blocks are factored", "[factor]") {
-  Bench b;
-  constexpr std::int64_t order = 150;
-  b.device->prepare(*b.queue, {.width = order, .purpose = Precision::fp16, .factors = true});
-  b.device->prepare(*b.queue, {.width = order, .purpose = Precision::fp16, .factors = true});
-  const std::vector<DiagonalChoice> choices = b.device->diagonal_choices();
-  REQUIRE(choices.size() == 1);
-  const DiagonalChoice& one = choices.front();
-  CHECK(one.order == order);
-  CHECK(one.why.empty());  // both were right
-  CHECK(one.kernel_milliseconds > 0);
-  CHECK(one.halves_milliseconds > 0);
-  CHECK(one.one_kernel == (one.kernel_milliseconds < one.halves_milliseconds));
-  // Another order has a trial of its own, and stands before it.
-  b.device->prepare(*b.queue, {.width = 120, .purpose = Precision::fp16, .factors = true});
-  REQUIRE(b.device->diagonal_choices().size() == 2);
-  CHECK(b.device->diagonal_choices().front().order == 120);
-  CHECK(b.device->diagonal_choices().back().order == order);
-  // The last block of a matrix is smaller: the next larger order counts.
-  const long before = emulation::calls_of("cudaMemsetAsync");
-  Floats a = dominant(b, 90);
-  CHECK(test::factored(b, std::move(a)).condition > 1);
-  CHECK(emulation::calls_of("cudaMemsetAsync") - before ==
-        (b.device->diagonal_choices().front().one_kernel ? 1 : 0));
-}
 }  // namespace lupine::test::block_factor_tests

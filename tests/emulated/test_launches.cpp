@@ -62,16 +62,32 @@ TEST_CASE("an operation of a step gives a GPU few kernels", "[launches]") {
                                   &status.data()->bad_pivot, &status.data()->stuck),
                "factor_block");
        }},
+      {"an inverse for the solves of a panel", 10,
+       [&] {
+         device.prepare_solves(queue, Triangle::upper, factors.view(), Precision::fp16, rows);
+       }},
+      {"solve of a panel with it", 6,
+       [&] {
+         device.solve_right_upper(queue, factors.view(), column.view(), Precision::fp16,
+                                  left.view());
+       }},
       {"solve of a panel of 512 columns", 9,
-       [&] { device.solve_right_upper(queue, factors.view(), column.view(), Precision::fp16); }},
+       [&] {
+         device.solve_right_upper(queue, factors.view(), column.view(), Precision::fp16, {});
+       }},
       {"solve of a block row of 512 rows", 9,
-       [&] { device.solve_left_lower(queue, factors.view(), row.view(), Precision::fp16); }},
+       [&] { device.solve_left_lower(queue, factors.view(), row.view(), Precision::fp16, {}); }},
       {"cast of a panel", 3,
        [&] { device.cast(queue, column.view(), 1, left.view(), left.control(), status.data()); }},
       {"update", 2,
        [&] {
          device.update(queue, left.view(), left.control(), right.view(), right.control(),
                        trailing.view(), {});
+       }},
+      {"a leaf of 32 columns", 4,
+       [&] {
+         CHECK(device.factor_leaf(queue, column.view(), 32, 64, 0, pivots.as<std::int64_t>(),
+                                  status.data()));
        }},
       {"a column of a panel with pivots", 2,
        [&] {

@@ -190,11 +190,11 @@ const std::vector<Operation> operations{
      [](Workbench& w) { w.device.factor_diagonal(*w.queue, w.fp32(), 0, &w.status); }, true},
     {"solve_right_upper",
      [](Workbench& w) {
-       w.device.solve_right_upper(*w.queue, w.fp32(), w.fp32(), Precision::fp32);
+       w.device.solve_right_upper(*w.queue, w.fp32(), w.fp32(), Precision::fp32, {});
      }},
     {"solve_left_lower",
      [](Workbench& w) {
-       w.device.solve_left_lower(*w.queue, w.fp64(), w.fp64_too(), Precision::fp64);
+       w.device.solve_left_lower(*w.queue, w.fp64(), w.fp64_too(), Precision::fp64, {});
      }},
     {"cast of FP64",
      [](Workbench& w) {

@@ -24,6 +24,7 @@
 #define __constant__
 // Each block that runs has a thread of the host of its own.
 #define __shared__ static thread_local
+#define LUPINE_DYNAMIC_SHARED(name) float4* const name = lupine::emulation::dynamic_shared()
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
@@ -47,6 +48,7 @@ enum cudaError {
   cudaErrorIllegalAddress = 700,
   cudaErrorLaunchOutOfResources = 701,
   cudaErrorLaunchFailure = 719,
+  cudaErrorCooperativeLaunchTooLarge = 720,
   cudaErrorNotSupported = 801,
   cudaErrorSystemNotReady = 802,
   cudaErrorSystemDriverMismatch = 803,
@@ -130,6 +132,7 @@ struct cudaDeviceProp {
   int memoryBusWidth;
   int l2CacheSize;
   int maxThreadsPerMultiProcessor;
+  std::size_t sharedMemPerBlockOptin;
 };
 
 struct uint3 {
@@ -160,11 +163,13 @@ struct __align__(8) ushort4 {
 
 enum cudaLaunchAttributeID {
   cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeCooperative = 2,
   cudaLaunchAttributeProgrammaticStreamSerialization = 6,
   cudaLaunchAttributePriority = 8
 };
 union cudaLaunchAttributeValue {
   char pad[64];
+  int cooperative;
   int programmaticStreamSerializationAllowed;
   int priority;
 };
@@ -176,11 +181,13 @@ struct cudaLaunchAttribute {
 struct cudaLaunchConfig_t {
   dim3 gridDim;
   dim3 blockDim;
-  std::size_t dynamicSmemBytes;  // must be 0 here
+  std::size_t dynamicSmemBytes;
   cudaStream_t stream;
-  cudaLaunchAttribute* attrs;  // not looked at
+  cudaLaunchAttribute* attrs;  // of which Cooperative counts
   unsigned numAttrs;
 };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value);
 
 struct cudaPointerAttributes {
   cudaMemoryType type;
@@ -270,6 +277,8 @@ namespace lupine::emulation {
 cudaError_t launch(const cudaLaunchConfig_t& config, void (*kernel)(),
                    std::function<void()> thread);
 void barrier();
+/// The dynamic shared memory of the block that runs.
+float4* dynamic_shared();
 /// Lets another block run, if several run side by side.
 void pause();
 /// All threads of the mask come here; returns what the thread of that lane brought, or all ones if
@@ -346,6 +355,17 @@ T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {
   const int own = lupine::emulation::lane();
   const int from = own ^ lanes;
   return lupine::emulation::shuffle_value(mask, value, from > (own | (width - 1)) ? own : from);
+}
+
+inline unsigned __ballot_sync(unsigned mask, int predicate) {
+  unsigned all = 0;
+  for (int from = 0; from < warpSize; ++from)
+    if ((mask & (1u << from)) != 0 && __shfl_sync(mask, predicate != 0 ? 1 : 0, from) != 0)
+      all |= 1u << from;
+  return all;
+}
+inline int __ffs(int bits) {
+  return __builtin_ffs(bits);
 }
 
 template <class T>

@@ -251,11 +251,12 @@ void CpuDevice::factor_diagonal(Queue&, MatrixView<float> a, std::int64_t begin,
 void CpuDevice::prepare_diagonal(Queue&, AnyMatrix) {}
 
 void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
-                                  Precision purpose) {
+                                  Precision purpose, AnyMatrix /*room*/) {
   work([&] { lupine::solve_right_upper(lu, b, by_onednn(purpose)); });
 }
 
-void CpuDevice::solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
+void CpuDevice::solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose,
+                                 AnyMatrix /*room*/) {
   work_on_numbers(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
     lupine::solve_left_lower(lu.as<T>(), right, by_onednn(purpose));

@@ -35,8 +35,9 @@ class CpuDevice final : public Device {
                        FactorStatus* status) override;
   void prepare_diagonal(Queue& queue, AnyMatrix lu) override;
   void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
-                         Precision purpose) override;
-  void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) override;
+                         Precision purpose, AnyMatrix room) override;
+  void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose,
+                        AnyMatrix room) override;
   void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to, PanelControl* control,
             FactorStatus* status) override;
   void update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_control, ConstAnyMatrix u,

@@ -144,6 +144,7 @@ CudaDevice::CudaDevice(const DeviceOptions& options)
       reserved_(options.reserved),
       fp64_(options.fp64),
       memory_(std::make_shared<GpuMemory>()),
+      variants_(options.gpu),
       pool_(std::make_shared<LanePool>()),
       peers_(std::make_shared<Peers>(options.run)) {
   const CudaDevices found = gpus_here();
@@ -279,12 +280,13 @@ void CudaDevice::prepare(Queue& queue, const QueueWork& work) {
   l.blas();
   std::int64_t most = 0;
   const auto needs = [&](std::int64_t bytes) { most = std::max(most, bytes); };
-  if (bytes_of(work.purpose) == 2 && work.field == Field::real) {
-    needs(solve_scratch(Triangle::upper, work.width, work.solved_rows));
-    needs(solve_scratch(Triangle::unit_lower, work.width, work.solved_columns));
-  }
+  for (const Triangle triangle : {Triangle::unit_lower, Triangle::upper})
+    l.forget_inverse(triangle);
+  if (bytes_of(work.purpose) == 2 && work.field == Field::real) needs(prepare_solvers(queue, work));
   // A step exchanges at most twice as many rows as it has columns.
   const std::int64_t column = 2 * work.width * bytes_of(Precision::fp64);
+  if (work.leaf_rows > 0 && work.field == Field::real)
+    needs(prepare_leaves(queue, storage_for(work.purpose), work.leaf_rows));
   if (work.permutes && column > cuda::permuted_bytes) needs(std::max(permute_scratch, column));
   if (work.substituted > 0)
     needs(work.field == Field::complex ? complex_scratch(work.width / 2, work.substituted)

@@ -12,6 +12,7 @@
 /// Complex triangles, panels and diagonal blocks are solved and multiplied by cuBLAS as they are.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "device/cuda/lane.hpp"
 #include "device/cuda/peers.hpp"
 #include "device/cuda/products.hpp"
+#include "device/cuda/variants.hpp"
 #include "device/device.hpp"
 
 namespace lupine {
@@ -64,7 +66,7 @@ class CudaDevice : public Device {
   void share(double part) override { panel_part_ = part; }
   void rehearse(bool on) override { products_->rehearse(on); }
   std::vector<ProductChoice> product_choices() const override { return products_->choices(); }
-  std::vector<DiagonalChoice> diagonal_choices() const override { return diagonals_; }
+  std::vector<VariantChoice> variant_choices() const override { return variants_.all(); }
   bool shares_host_memory() const override { return false; }
   bool can_read(const void* data) const override;
   void synchronize_all() override;
@@ -93,9 +95,12 @@ class CudaDevice : public Device {
   std::int64_t inverted_order(Precision storage) const override {
     return storage == Precision::fp64 ? 0 : cuda::triangle_order;
   }
+  void prepare_solves(Queue& queue, Triangle triangle, MatrixView<const float> lu,
+                      Precision purpose, std::int64_t vectors) override;
   void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
-                         Precision purpose) override;
-  void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) override;
+                         Precision purpose, AnyMatrix room) override;
+  void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose,
+                        AnyMatrix room) override;
   void cast(Queue& queue, ConstAnyMatrix from, double sign, AnyMatrix to, PanelControl* control,
             FactorStatus* status) override;
   void update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_control, ConstAnyMatrix u,
@@ -108,6 +113,8 @@ class CudaDevice : public Device {
                   const PivotOffers& offers, std::int64_t* pivot, FactorStatus* status) override;
   void eliminate(Queue& queue, ConstAnyMatrix pivot_row, AnyMatrix rows,
                  PivotCandidate* next) override;
+  bool factor_leaf(Queue& queue, AnyMatrix panel, std::int64_t begin, std::int64_t end,
+                   std::int64_t first, std::int64_t* pivots, FactorStatus* status) override;
   void solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) override;
   void subtract(Queue& queue, ConstAnyMatrix a, ConstAnyMatrix b, AnyMatrix c) override;
   void permute_rows(Queue& queue, const std::int64_t* from, const std::int64_t* to,
@@ -155,19 +162,50 @@ class CudaDevice : public Device {
   Fp64Products products_of(const Lane& on, MatrixView<const double> c, std::int64_t inner) const;
   void factor(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
   void factor_at_once(Lane& lane, MatrixView<float> a, std::int64_t begin, FactorStatus* status);
-  std::int64_t prepare_factors(Queue& queue, std::int64_t n);
-  DiagonalChoice try_diagonal(Queue& queue, std::int64_t n);
-  void invert(Lane& lane, MatrixView<float> a);
-  void combine_inverses(Lane& lane, MatrixView<float> a, std::int64_t half);
+  bool leaf_at_once(Queue& queue, AnyMatrix panel, std::int64_t begin, std::int64_t end,
+                    std::int64_t first, std::int64_t* pivots, FactorStatus* status);
+  void invert(Lane& lane, Triangle triangle, MatrixView<float> a, std::int64_t from);
+  void combine_inverses(Lane& lane, Triangle triangle, MatrixView<float> a, std::int64_t half);
+  void make_inverse(Queue& queue, Triangle triangle, MatrixView<const float> lu);
   void solve_panel(Lane& lane, Triangle triangle, MatrixView<const float> lu, MatrixView<float> b,
-                   Precision purpose);
+                   Precision purpose, AnyMatrix room);
+  void solve_by_inverse(Lane& lane, Triangle triangle, MatrixView<float> b, AnyMatrix room);
   void solve_exactly(Lane& lane, Triangle triangle, MatrixView<const float> lu,
                      MatrixView<float> b);
   void solve_rounded(Lane& lane, Triangle triangle, MatrixView<const float> lu,
                      MatrixView<float> b);
   void left_upper(Lane& lane, MatrixView<const float> lu, MatrixView<float> b);
   void solve(Queue& queue, Triangle triangle, Transpose transpose, ConstAnyMatrix lu, AnyMatrix x);
+  static std::int64_t inverse_scratch(std::int64_t n) {
+    return n * n * std::int64_t{sizeof(float)};
+  }
   static std::int64_t solve_scratch(Triangle triangle, std::int64_t n, std::int64_t vectors);
+  /// Right-hand sides from which solves take whole inverses, for triangles of order n.
+  std::int64_t least_inverted(std::int64_t n) const;
+  std::int64_t leaf_scratch() const;
+
+  // Each reserves memory for an operation, makes its trial at first, and returns the scratch memory
+  // that it needs.
+  std::int64_t prepare_factors(Queue& queue, std::int64_t n);
+  std::int64_t prepare_solvers(Queue& queue, const QueueWork& work);
+  std::int64_t prepare_leaves(Queue& queue, Precision precision, std::int64_t rows);
+  void judge_inverses(Lane& lane);
+  /// Both variants of an operation, on the same operands.
+  struct Trial {
+    std::function<void()> operands;  ///< makes them anew
+    std::function<void()> few;
+    std::function<void()> many;
+    MatrixView<const float> result;
+    double rounding;  ///< largest difference of the results; 0: all bits must be equal
+  };
+  VariantChoice try_both(Queue& queue, const Trial& trial, FactorStatus* status);
+  VariantChoice try_diagonal(Queue& queue, std::int64_t n);
+  VariantChoice try_solves(Queue& queue, std::int64_t n, std::int64_t vectors);
+  template <class T>
+  VariantChoice try_leaf(Queue& queue, std::int64_t rows);
+  std::vector<double> time_in_turns(Queue& queue, const std::function<void()>& operands,
+                                    const std::vector<std::function<void()>>& runs);
+  Buffer trial_memory(Lane& lane, std::int64_t bytes, std::int64_t scratch);
   PlaceKeys place_keys(Queue& queue, ConstAnyMatrix a);
   std::int64_t pass_scratch(std::int64_t rows, std::int64_t columns, int sums) const;
   void permute_many(Lane& lane, const std::int64_t* from, const std::int64_t* to,
@@ -182,7 +220,8 @@ class CudaDevice : public Device {
   cudaDeviceProp properties_{};
   std::shared_ptr<GpuMemory> memory_;
   std::unique_ptr<Products> products_;
-  std::vector<DiagonalChoice> diagonals_;  // in the order of their orders
+  Variants variants_;
+  bool by_inverses_ = true;  // no inverse so far has grown too much for solves
   std::shared_ptr<LanePool> pool_;
   std::shared_ptr<Peers> peers_;
   Buffer keys_;  // of checksums: of so many rows, and of as many columns

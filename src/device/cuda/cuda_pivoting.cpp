@@ -48,6 +48,41 @@ void CudaDevice::eliminate(Queue& queue, ConstAnyMatrix pivot_row, AnyMatrix row
         "eliminate");
 }
 
+bool CudaDevice::factor_leaf(Queue& queue, AnyMatrix panel, std::int64_t begin, std::int64_t end,
+                             std::int64_t first, std::int64_t* pivots, FactorStatus* status) {
+  const bool wide = panel.precision == Precision::fp64;
+  return variants_.few(wide ? varied::leaf64 : varied::leaf32, panel.rows) &&
+         leaf_at_once(queue, panel, begin, end, first, pivots, status);
+}
+
+// Words of the leaf's moves, and what the kernel needs.
+std::int64_t CudaDevice::leaf_scratch() const {
+  return 4 * cuda::leaf_columns * std::int64_t{sizeof(std::int64_t)} +
+         cuda::leaf_scratch(properties_.multiProcessorCount);
+}
+
+// The leaf's columns by one kernel; the others' rows are exchanged by all of its moves at once.
+bool CudaDevice::leaf_at_once(Queue& queue, AnyMatrix panel, std::int64_t begin, std::int64_t end,
+                              std::int64_t first, std::int64_t* pivots, FactorStatus* status) {
+  const int part = panel_multiprocessors(panel_part_);
+  const int free = part > 0 ? part : properties_.multiProcessorCount;
+  const cuda::LeafRoom room{free, properties_.sharedMemPerBlockOptin};
+  const AnyMatrix leaf = panel.block(0, begin, panel.rows, end - begin);
+  if (!cuda::leaf_fits(leaf, room)) return false;
+  Lane& l = lane(queue);
+  const std::int64_t count = 2 * leaf.columns;
+  auto* const from = reinterpret_cast<std::int64_t*>(l.scratch(leaf_scratch()));
+  std::int64_t* const to = from + count;
+  check(cuda::factor_leaf(l.stream(), leaf, room, reinterpret_cast<std::byte*>(to + count), first,
+                          pivots, {from, to}, &status->bad_pivot, &status->stuck),
+        "factor_leaf");
+  for (const AnyMatrix beside :
+       {panel.block(0, 0, panel.rows, begin), panel.block(0, end, panel.rows, panel.columns - end)})
+    if (!beside.empty())
+      check(cuda::permute_rows(l.stream(), from, to, count, beside), "permute_rows");
+  return true;
+}
+
 void CudaDevice::solve_unit_lower(Queue& queue, ConstAnyMatrix l, AnyMatrix b) {
   if (b.empty()) return;
   Lane& on = lane(queue);

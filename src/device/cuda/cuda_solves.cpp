@@ -2,6 +2,7 @@
 // Solves with the triangles of a diagonal block, B <- B U^-1 and B <- L^-1 B. The class CudaDevice
 // describes the form of the block, and docs/numerics.md, 3.4, the rounding.
 #include <algorithm>
+#include <limits>
 
 #include "core/numbers.hpp"
 #include "device/cuda/blas.hpp"
@@ -17,6 +18,8 @@ using cuda::triangle_order;
 
 static_assert(triangle_order == DeviceTraits::solve_strip);
 constexpr std::int64_t solve_vectors = DeviceTraits::solve_vectors;
+// Products of fewer numbers are cut into 2 pieces, for the launches; others into 4.
+constexpr std::int64_t few_pieces = std::int64_t{1} << 24;
 
 struct Shape {
   std::int64_t rows;
@@ -101,19 +104,81 @@ std::int64_t CudaDevice::solve_scratch(Triangle triangle, std::int64_t n, std::i
 }
 
 void CudaDevice::solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
-                                   Precision purpose) {
-  solve_panel(lane(queue), Triangle::upper, lu, b, purpose);
+                                   Precision purpose, AnyMatrix room) {
+  solve_panel(lane(queue), Triangle::upper, lu, b, purpose, room);
 }
 
-void CudaDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose) {
+void CudaDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose,
+                                  AnyMatrix room) {
   if (lu.precision == Precision::fp64 || lu.field == Field::complex)
     return solve_unit_lower(queue, lu, b);
-  solve_panel(lane(queue), Triangle::unit_lower, lu.as<float>(), b.as<float>(), purpose);
+  solve_panel(lane(queue), Triangle::unit_lower, lu.as<float>(), b.as<float>(), purpose, room);
 }
 
 void CudaDevice::solve_panel(Lane& l, Triangle triangle, MatrixView<const float> lu,
-                             MatrixView<float> b, Precision purpose) {
-  bytes_of(purpose) == 2 ? solve_rounded(l, triangle, lu, b) : solve_exactly(l, triangle, lu, b);
+                             MatrixView<float> b, Precision purpose, AnyMatrix room) {
+  if (bytes_of(purpose) != 2) return solve_exactly(l, triangle, lu, b);
+  if (l.inverse(triangle).of == lu.data && bytes_of(room.precision) == 2 && !room.empty())
+    return solve_by_inverse(l, triangle, b, room);
+  solve_rounded(l, triangle, lu, b);
+}
+
+std::int64_t CudaDevice::least_inverted(std::int64_t n) const {
+  return by_inverses_ ? variants_.least_vectors(varied::solves, n)
+                      : std::numeric_limits<std::int64_t>::max();
+}
+
+void CudaDevice::prepare_solves(Queue& queue, Triangle triangle, MatrixView<const float> lu,
+                                Precision purpose, std::int64_t vectors) {
+  lane(queue).forget_inverse(triangle);
+  if (bytes_of(purpose) == 2 && !lu.empty() && vectors >= least_inverted(lu.columns))
+    make_inverse(queue, triangle, lu);
+}
+
+void CudaDevice::make_inverse(Queue& queue, Triangle triangle, MatrixView<const float> lu) {
+  Lane& l = lane(queue);
+  const std::int64_t n = lu.columns;
+  const MatrixView<float> whole{reinterpret_cast<float*>(l.scratch(inverse_scratch(n))), n, n, n};
+  copy(queue, lu, whole);
+  invert(l, triangle, whole, triangle_order);
+  l.reserve_inverse(triangle, n);
+  Lane::Inverse& to = l.inverse(triangle);
+  check(cudaMemsetAsync(to.view.largest, 0, sizeof(*to.view.largest), l.stream()),
+        "cudaMemsetAsync");
+  check(cuda::round_inverse(l.stream(), whole, triangle, to.view, &l.words()->growth),
+        "round_inverse");
+  to.of = lu.data;
+}
+
+// X = B D^-1 + B V with V = U^-1 - D^-1, or X = B + W B with W = L^-1 - I. The first term is that
+// of FP32; the products read FP16, whose error is that of an update as deep. V and W are triangles:
+// pieces of columns of V, or rows of W, need as many of the numbers before them as they end at.
+void CudaDevice::solve_by_inverse(Lane& l, Triangle triangle, MatrixView<float> b, AnyMatrix room) {
+  if (b.empty()) return;
+  const Side side(triangle);
+  const cuda::WholeInverse& inverse = l.inverse(triangle).view;
+  const MatrixView<Half> rounded{reinterpret_cast<Half*>(room.data), b.rows, b.columns, room.ld};
+  Lane::Words& words = *l.words();
+  check(cudaMemsetAsync(&words.largest_bits, 0, sizeof(words.largest_bits), l.stream()),
+        "cudaMemsetAsync");
+  check(cuda::largest_magnitude(l.stream(), b, &words.largest_bits), "largest_magnitude");
+  check(cuda::split_diagonal(l.stream(), b, side.left ? nullptr : inverse.diagonal, rounded,
+                             &words.largest_bits, &words.scale),
+        "split_diagonal");
+  check(
+      cuda::inverse_scale(l.stream(), &words.scale, inverse.scale, &words.alpha, &words.low_alpha),
+      "inverse_scale");
+  const std::int64_t n = inverse.values.rows;
+  const std::int64_t vectors = side.vectors(b);
+  const std::int64_t pieces = n * vectors < few_pieces ? 2 : 4;
+  const std::int64_t piece = round_up(ceil_div(n, pieces), 64);
+  for (std::int64_t s = 0; s < n; s += piece) {
+    const std::int64_t w = std::min(piece, n - s);
+    const auto factor = side.block(inverse.values, s, 0, w, s + w);
+    const auto known = side.block(rounded, 0, 0, s + w, vectors);
+    products_->add(l, Reading::fp16, &words.alpha, side.first(factor, known),
+                   side.second(factor, known), side.block(b, s, 0, w, vectors));
+  }
 }
 
 // X_s = L_ss^-1 (B_s - sum_{t<s} L_st X_t), or X_s = (B_s - sum_{t<s} X_t U_ts) U_ss^-1

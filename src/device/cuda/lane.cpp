@@ -122,6 +122,25 @@ void Lane::reserve_diagonal(std::int64_t n) {
   if (diagonal_.bytes() < bytes) diagonal_ = memory_->allocate(bytes, before_free_);
 }
 
+void Lane::reserve_inverse(Triangle triangle, std::int64_t n) {
+  Inverse& to = inverse(triangle);
+  to.of = nullptr;
+  const std::int64_t ld = round_up(n, 64);  // whole cache lines
+  const std::int64_t values = ld * n * std::int64_t{sizeof(Half)};
+  const std::int64_t words = round_up(n * std::int64_t{sizeof(float)}, sizeof(double));
+  const std::int64_t bytes = values + words + 2 * std::int64_t{sizeof(double)};
+  if (to.memory.bytes() < bytes) {
+    to.memory = {};
+    to.memory = memory_->allocate(bytes, before_free_);
+  }
+  std::byte* const at = to.memory.data();
+  auto* const scale = reinterpret_cast<double*>(at + values + words);
+  to.view = {{reinterpret_cast<Half*>(at), n, n, ld},
+             reinterpret_cast<float*>(at + values),
+             scale,
+             reinterpret_cast<std::uint32_t*>(scale + 1)};
+}
+
 const double* Lane::diagonal(const double* host, std::int64_t n) {
   reserve_diagonal(n);
   check(cudaMemcpyAsync(diagonal_.data(), host, static_cast<std::size_t>(n) * sizeof(double),

@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 #include <lupine/options.hpp>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -61,11 +62,24 @@ class Lane {
   /// A copy of n doubles of the host in device memory, made in the stream's order.
   const double* diagonal(const double* host, std::int64_t n);
 
+  /// The whole inverse of a triangle of a diagonal block (Device::prepare_solves()).
+  struct Inverse {
+    Buffer memory{};
+    const float* of = nullptr;  ///< the diagonal block; null: nothing is prepared
+    cuda::WholeInverse view{};
+  };
+  Inverse& inverse(Triangle triangle) { return inverses_[triangle == Triangle::upper ? 1 : 0]; }
+  void forget_inverse(Triangle triangle) { inverse(triangle).of = nullptr; }
+  /// Makes room for the inverse of a triangle of order n, and forgets what was there.
+  void reserve_inverse(Triangle triangle, std::int64_t n);
+
   /// Values that one kernel passes to the next one, in device memory. Zero at first.
   struct Words {
     alignas(16) float alpha;  // cuBLASLt needs this alignment of scalars on the device
     alignas(16) float low_alpha;
     std::uint32_t largest_bits;
+    std::uint32_t growth;  ///< of all inverses so far: see cuda::round_inverse()
+    double scale;          ///< of right-hand sides
     cuda::SearchSpace search;
   };
   Words* words() const { return words_.as<Words>(); }
@@ -91,6 +105,7 @@ class Lane {
   Buffer workspace_;
   Buffer scratch_;
   Buffer diagonal_;
+  std::array<Inverse, 2> inverses_;
   Buffer words_;
 };
 

@@ -127,6 +127,16 @@ cudaError_t round_strip(cudaStream_t stream, Triangle, const SolveBounds&,
   const std::int64_t elements = strip.x.rows * strip.x.columns + strip.a.rows * strip.a.columns;
   return convert(stream, Precision::fp32, elements, 1, 6);
 }
+cudaError_t round_inverse(cudaStream_t stream, MatrixView<const float> inverse, Triangle,
+                          const WholeInverse&, std::uint32_t*) {
+  const cudaError_t error = convert(stream, Precision::fp32, inverse.rows, inverse.columns, 2);
+  return error == cudaSuccess ? convert(stream, Precision::fp32, inverse.rows, inverse.columns, 6)
+                              : error;
+}
+cudaError_t split_diagonal(cudaStream_t stream, MatrixView<float> b, const float* diagonal,
+                           MatrixView<Half>, const std::uint32_t*, double*) {
+  return convert(stream, Precision::fp32, b.rows, b.columns, diagonal == nullptr ? 6 : 10);
+}
 cudaError_t factor_tile(cudaStream_t stream, MatrixView<float>, std::int64_t, std::int64_t*) {
   return tiles(stream, 1);
 }
@@ -177,6 +187,29 @@ cudaError_t eliminate(cudaStream_t stream, ConstAnyMatrix, AnyMatrix rows, Searc
                       Found next) {
   if (rows.columns > 1) draw_pivot(stream, next, rows.rows);
   return move(stream, OperationKind::eliminate, rows.precision, rows.real());
+}
+// A part of the shared memory has no rows.
+bool leaf_fits(ConstAnyMatrix a, const LeafRoom& room) {
+  const double all = static_cast<double>(room.shared_bytes) * room.multiprocessors;
+  return a.field == Field::real && a.columns <= leaf_columns && a.rows >= a.columns &&
+         static_cast<double>(a.rows * a.columns * a.element_bytes()) <= 0.85 * all;
+}
+std::int64_t leaf_scratch(int) {
+  return 0;
+}
+// Each column waits for a barrier of all blocks of threads and two dependent reads; the leaf is
+// read and written once.
+cudaError_t factor_leaf(cudaStream_t stream, AnyMatrix a, const LeafRoom& room, std::byte*,
+                        std::int64_t first, std::int64_t* pivots, const LeafMoves&, std::int64_t*,
+                        std::int64_t*) {
+  if (!leaf_fits(a, room)) return cudaErrorInvalidValue;
+  constexpr double column = 3.3e-6;
+  for (std::int64_t k = 0; k < a.columns && Memory::real(pivots); ++k)
+    pivots[k] = first + k +
+                static_cast<std::int64_t>(stream->rank->draw() * static_cast<double>(a.rows - k));
+  launch(stream, {.start = column * static_cast<double>(a.columns),
+                  .bytes = 2. * static_cast<double>(a.rows * a.columns * a.element_bytes())});
+  return cudaSuccess;
 }
 cudaError_t permute_rows(cudaStream_t stream, const std::int64_t*, const std::int64_t*,
                          std::int64_t count, AnyMatrix a) {

@@ -145,6 +145,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   properties->multiProcessorCount = device.multiprocessors;
   properties->major = 9;
   properties->warpSize = warpSize;
+  properties->sharedMemPerBlockOptin = 227 << 10;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {

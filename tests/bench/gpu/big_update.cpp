@@ -290,9 +290,9 @@ void BigUpdate::run_once() {
   const MatrixView<float> tall{memory.as<float>(), shape_.rows, order, shape_.rows};
   const MatrixView<float> wide{memory.as<float>(), order, shape_.rows, order};
   fill(tall, 4);
-  device_.solve_right_upper(*queue_, block, tall, Precision::fp16);
+  device_.solve_right_upper(*queue_, block, tall, Precision::fp16, {});
   fill(wide, 5);
-  device_.solve_left_lower(*queue_, block, wide, Precision::fp16);
+  device_.solve_left_lower(*queue_, block, wide, Precision::fp16, {});
   queue_->synchronize();
 }
 

@@ -38,7 +38,7 @@ class KernelTrials {
   }
   /// @return whether all kernels were right
   bool run() {
-    for (const std::int64_t n : orders()) choice(n);
+    for (const std::int64_t n : orders()) variants(n);
     for (const std::int64_t n : orders()) same_bits(n);
     for (const std::int64_t n : orders())
       for (const int count : parts()) time_in_part(n, count);
@@ -76,7 +76,7 @@ class KernelTrials {
     right_ = right_ && !is_wrong;
   }
 
-  void choice(std::int64_t n);
+  void variants(std::int64_t n);
   void same_bits(std::int64_t n);
   void time_in_part(std::int64_t n, int count);
   void host_times();
@@ -106,21 +106,31 @@ void KernelTrials::factor(const Matrices& m, int blocks) {
         "factor_block");
 }
 
-// Both ways, as a run's warm-up tries them; the factors of one are compared with those of the
-// other.
-void KernelTrials::choice(std::int64_t n) {
+// Both variants of what has two, as a run's warm-up tries them: the results of one are compared
+// with those of the other.
+void KernelTrials::variants(std::int64_t n) {
   if (!goes_on()) return;
-  meter_.device().prepare(meter_.queue(), {.width = n, .factors = true});
-  for (const DiagonalChoice& one : meter_.device().diagonal_choices()) {
-    if (one.order != n) continue;
-    ordered_json line{{"part", "diagonal_choice"},
-                      {"name", fmt::format("diagonal block of order {}: {}, halves {:.3f} ms, one "
-                                           "kernel {:.3f} ms",
-                                           n, one.one_kernel ? "one kernel" : "halves",
-                                           one.halves_milliseconds, one.kernel_milliseconds)},
-                      {"order", n},
-                      {"halves_milliseconds", one.halves_milliseconds},
-                      {"kernel_milliseconds", one.kernel_milliseconds},
+  const std::int64_t rows = smoke() ? 300 : 60000;
+  for (const QueueWork& work :
+       {QueueWork{.width = n,
+       .solved_rows = rows,
+       .purpose = Precision::fp16,
+       .factors = true,
+       .inverts = true},
+        QueueWork{.width = n, .purpose = Precision::fp64, .permutes = true, .leaf_rows = 30 * n},
+        QueueWork{.width = n, .purpose = Precision::fp32, .permutes = true, .leaf_rows = 30 * n}})
+    meter_.device().prepare(meter_.queue(), work);
+  for (const VariantChoice& one : meter_.device().variant_choices()) {
+    if (one.size != n && one.size != 30 * n) continue;
+    ordered_json line{{"part", "variants"},
+                      {"name", fmt::format("{} of {}: {} kernels; few {:.3f} ms, many {:.3f} ms",
+                                           one.operation, one.size, one.few ? "few" : "many",
+                                           one.few_milliseconds, one.many_milliseconds)},
+                      {"operation", one.operation},
+                      {"size", one.size},
+                      {"few_milliseconds", one.few_milliseconds},
+                      {"many_milliseconds", one.many_milliseconds},
+                      {"from_vectors", one.least_vectors},
                       {"why", one.why}};
     wrong(line, !one.why.empty());
     meter_.emit(line);

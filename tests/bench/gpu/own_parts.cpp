@@ -53,6 +53,7 @@ class OwnParts {
   void vectors();
   void panel();
   void solves(MatrixView<float> block, MatrixView<float> column);
+  void inverses(MatrixView<float> block);
   void pivoted_panel();
   void permutation();
 
@@ -153,12 +154,37 @@ void OwnParts::solves(MatrixView<float> block, MatrixView<float> column) {
         {{"part", part}, {"name", fmt::format("{}, {} x {}", part, source.rows, source.columns)}},
         timing, static_cast<double>(m) * order * order, tera, "TFLOP/s", meter_.reached.fp16);
   };
-  measure("solve_right_upper", column, [&](MatrixView<float> b) {
-    device_.solve_right_upper(queue_, block, b, Precision::fp16);
-  });
-  measure("solve_left_lower", row, [&](MatrixView<float> b) {
-    device_.solve_left_lower(queue_, block, b, Precision::fp16);
-  });
+  // By strips, and by whole inverses, with what it takes to make one.
+  const Buffer room = device_.allocate(2 * m * w);
+  for (const bool ready : {false, true}) {
+    const auto rounded = [&](MatrixView<float> b) {
+      return ready ? AnyMatrix{Precision::fp16, room.data(), b.rows, b.columns, b.rows}
+                   : AnyMatrix{};
+    };
+    const std::string how = ready ? "_ready" : "";
+    if (ready) inverses(block);
+    measure("solve_right_upper" + how, column, [&](MatrixView<float> b) {
+      device_.solve_right_upper(queue_, block, b, Precision::fp16, rounded(b));
+    });
+    measure("solve_left_lower" + how, row, [&](MatrixView<float> b) {
+      device_.solve_left_lower(queue_, block, b, Precision::fp16, rounded(b));
+    });
+  }
+}
+
+// Makes both triangles ready.
+void OwnParts::inverses(MatrixView<float> block) {
+  const auto n = static_cast<double>(block.rows);
+  device_.prepare(queue_, {.width = block.rows, .purpose = Precision::fp16, .inverts = true});
+  for (const Triangle triangle : {Triangle::upper, Triangle::unit_lower}) {
+    const Timing timing = meter_.sustain(meter_.brief(), [&] {
+      device_.prepare_solves(queue_, triangle, block, Precision::fp16, sizes_.solved);
+    });
+    const char* const of = triangle == Triangle::upper ? "U" : "L";
+    meter_.rate({{"part", "prepare_solves"},
+                 {"name", fmt::format("inverse of {}, order {}", of, block.rows)}},
+                timing, n * n * n / 3, tera, "TFLOP/s", meter_.reached.fp32);
+  }
 }
 
 /// A panel with pivoting, factored by columns and products as on a single GPU.

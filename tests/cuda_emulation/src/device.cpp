@@ -49,6 +49,8 @@ const ErrorName& named(cudaError_t error) {
       {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
        "an illegal memory access was encountered"},
       {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+      {cudaErrorCooperativeLaunchTooLarge, "cudaErrorCooperativeLaunchTooLarge",
+       "too many blocks in cooperative launch"},
       {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
       {cudaErrorUnknown, "cudaErrorUnknown", "unrecognized error code"}};
   for (const ErrorName& name : names) {
@@ -151,6 +153,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     properties->major = 9;
     properties->multiProcessorCount = state().settings.multiprocessors;
     properties->pciBusID = device + 1;
+    properties->sharedMemPerBlockOptin = most_dynamic_shared;
     properties->asyncEngineCount = 2;
     properties->unifiedAddressing = 1;
     properties->memoryBusWidth = 64;

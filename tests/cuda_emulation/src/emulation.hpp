@@ -24,6 +24,9 @@
 namespace lupine::emulation {
 
 /// The kernel that a task stands for; without one, the grid is empty.
+/// Bytes of dynamic shared memory that a kernel can be given, as on an H200.
+constexpr std::size_t most_dynamic_shared = 227 << 10;
+
 struct Launch {
   std::string name = {};
   dim3 grid = {0, 0, 0};
@@ -141,6 +144,7 @@ struct State {
   std::map<std::string, long> calls;
   long queries = 0;  // of events, since a task was last queued
   std::set<void (*)()> kernels;
+  std::map<const void*, std::size_t> dynamic_shared;  ///< bytes that a kernel may have at most
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::uint64_t streams_made = 0;
   std::set<CUevent_st*> events;

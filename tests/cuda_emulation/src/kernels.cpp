@@ -10,6 +10,7 @@
 #include <boost/context/fiber.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -124,6 +125,7 @@ class Block {
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables)
 int blocks_at_once = 1;
 thread_local std::size_t own_runner = 0;
+thread_local std::vector<float4> dynamic_memory;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 // One for each block at once. Not destroyed: after a failed kernel there are threads in the middle
@@ -376,7 +378,22 @@ void side_by_side(std::size_t runners, const std::function<void()>& run_blocks) 
   turns = nullptr;
 }
 
-void run_kernel(dim3 grid, dim3 shape, const std::function<void()>& kernel) {
+struct Shape {
+  dim3 grid;
+  dim3 block;
+  std::size_t dynamic_bytes = 0;
+  bool cooperative = false;  // all blocks side by side
+};
+
+// Memory that nothing was written to is all ones: NaN, as a number.
+void clear_dynamic_memory(std::size_t bytes) {
+  dynamic_memory.resize((bytes + sizeof(float4) - 1) / sizeof(float4));
+  if (bytes > 0) std::memset(dynamic_memory.data(), 0xff, bytes);
+}
+
+void run_kernel(const Shape& s, const std::function<void()>& kernel) {
+  const dim3 grid = s.grid;
+  const dim3 shape = s.block;
   const std::uint64_t blocks = std::uint64_t{grid.x} * grid.y * grid.z;
   const std::uint64_t order = draw(3);  // forward, backward, or shuffled
   // A step that has no factor in common with the number visits every block.
@@ -394,10 +411,11 @@ void run_kernel(dim3 grid, dim3 shape, const std::function<void()>& kernel) {
       const dim3 index = block_at(at, grid);
       blockIdx = {index.x, index.y, index.z};
       at = (at + (order == 1 ? blocks - 1 : step)) % blocks;
+      clear_dynamic_memory(s.dynamic_bytes);
       block().run(kernel, shape);
     }
   };
-  const auto runners = std::min<std::size_t>(blocks_at_once, blocks);
+  const auto runners = s.cooperative ? blocks : std::min<std::size_t>(blocks_at_once, blocks);
   runners > 1 ? side_by_side(runners, run_blocks) : run_blocks();
 }
 
@@ -405,6 +423,10 @@ void run_kernel(dim3 grid, dim3 shape, const std::function<void()>& kernel) {
 
 void barrier() {
   block().barrier();
+}
+
+float4* dynamic_shared() {
+  return dynamic_memory.data();
 }
 
 void pause() {
@@ -441,12 +463,31 @@ cudaError_t launch(const cudaLaunchConfig_t& config, void (*kernel)(),
     const bool large = grid.x > 2147483647u || grid.y > 65535 || grid.z > 65535 || shape.x > 1024 ||
                        shape.y > 1024 || shape.z > 64 || shape.x * shape.y * shape.z > 1024;
     if (none || large) return cudaErrorInvalidConfiguration;
-    if (config.dynamicSmemBytes != 0) return cudaErrorNotSupported;
-    enqueue(config.stream,
-            {.run = [grid, shape, run = std::move(thread)] { run_kernel(grid, shape, run); },
-             .launch = {"", grid, shape}});
+    const auto allowed = state().dynamic_shared.find(reinterpret_cast<const void*>(kernel));
+    const std::size_t most = allowed != state().dynamic_shared.end() ? allowed->second : 48 << 10;
+    if (config.dynamicSmemBytes > most) return cudaErrorInvalidValue;
+    Shape whole{grid, shape, config.dynamicSmemBytes};
+    for (unsigned i = 0; i < config.numAttrs; ++i)
+      if (config.attrs[i].id == cudaLaunchAttributeCooperative)
+        whole.cooperative = config.attrs[i].val.cooperative != 0;
+    const std::uint64_t count = std::uint64_t{grid.x} * grid.y * grid.z;
+    if (whole.cooperative && count > static_cast<std::uint64_t>(state().settings.multiprocessors))
+      return cudaErrorCooperativeLaunchTooLarge;
+    enqueue(config.stream, {.run = [whole, run = std::move(thread)] { run_kernel(whole, run); },
+                            .launch = {"", grid, shape}});
     return cudaSuccess;
   });
 }
 
 }  // namespace lupine::emulation
+
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
+  using namespace lupine::emulation;
+  return call("cudaFuncSetAttribute", [&] {
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
+        static_cast<std::size_t>(value) > most_dynamic_shared)
+      return cudaErrorInvalidValue;
+    state().dynamic_shared[function] = static_cast<std::size_t>(value);
+    return cudaSuccess;
+  });
+}

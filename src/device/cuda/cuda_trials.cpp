@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Trials before the first run: of each operation that has two variants, both compute the same, and
+// the faster one is taken, if the variant of few kernels is right.
+#include <fmt/format.h>
+#include <lupine/error.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "device/cuda/check.hpp"
+#include "device/cuda/cuda_device.hpp"
+
+namespace lupine {
+
+namespace {
+
+// What rounding may do to the results of a trial.
+constexpr double rounded_solves = 0x1p-7;
+constexpr double rounded_factors = 1e-4;
+// Rows of a panel in a trial at most: more would take longer and say the same.
+constexpr std::int64_t most_rows = 4096;
+// Rounding errors of a solve with a whole inverse grow by the norms of its columns (0.3 of
+// HPL-MxP's matrices): beyond this, strips are better.
+constexpr float most_growth = 2;
+
+// The benchmark's matrix scaled-diagonal, whose factors grow little, or one without its shift.
+MatrixSpec trial_matrix(std::int64_t n, bool shifted) {
+  MatrixSpec spec;
+  spec.n = n;
+  spec.stride = n | 1;
+  spec.shift = shifted ? std::sqrt(static_cast<double>(n)) : 0;
+  return spec;
+}
+
+// The largest difference of two matrices, as a part of the largest number of the first; 0 if all
+// bits are equal, else infinity where there is a NaN.
+double difference(const std::vector<float>& a, const std::vector<float>& b) {
+  if (std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0) return 0;
+  float largest = 0;
+  float most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::fabs(a[i]));
+    const float here = std::fabs(a[i] - b[i]);
+    if (std::isnan(here)) return std::numeric_limits<double>::infinity();
+    most = std::max(most, here);
+  }
+  return most / largest;
+}
+
+// Divides the memory of a trial.
+class Parts {
+ public:
+  explicit Parts(std::byte* at) : at_(at) {}
+  template <class T>
+  MatrixView<T> matrix(std::int64_t rows, std::int64_t columns) {
+    const MatrixView<T> view{reinterpret_cast<T*>(at_), rows, columns, rows};
+    at_ += round_up(rows * columns * std::int64_t{sizeof(T)}, 256);
+    return view;
+  }
+  static std::int64_t bytes(std::int64_t rows, std::int64_t columns, std::int64_t element) {
+    return round_up(rows * columns * element, 256);
+  }
+
+ private:
+  std::byte* at_;
+};
+
+}  // namespace
+
+// The fastest of some runs of each, in milliseconds, in turns. The first ones load kernels and
+// choose products.
+std::vector<double> CudaDevice::time_in_turns(Queue& queue, const std::function<void()>& operands,
+                                              const std::vector<std::function<void()>>& runs) {
+  constexpr int tries = 3;
+  std::vector<double> best(runs.size(), std::numeric_limits<double>::infinity());
+  for (int time = 0; time < tries; ++time)
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      operands();
+      const EventPtr begin = queue.record();
+      runs[i]();
+      const EventPtr end = queue.record();
+      end->wait();
+      if (time > 0) best[i] = std::min(best[i], 1e3 * end->seconds_since(*begin));
+    }
+  return best;
+}
+
+VariantChoice CudaDevice::try_both(Queue& queue, const Trial& trial, FactorStatus* status) {
+  upload(queue, std::vector<FactorStatus>(1), status);
+  const auto size = static_cast<std::size_t>(trial.result.rows * trial.result.columns);
+  const auto result = [&](const std::function<void()>& run) {
+    std::vector<float> found(size);
+    trial.operands();
+    run();
+    download(queue, trial.result.data, found);
+    return found;
+  };
+  const double off = difference(result(trial.many), result(trial.few));
+  const std::vector<double> times = time_in_turns(queue, trial.operands, {trial.few, trial.many});
+  FactorStatus found;
+  download(queue, status, std::span(&found, 1));
+  VariantChoice choice{.few_milliseconds = times[0], .many_milliseconds = times[1]};
+  if (found.stuck != 0)
+    choice.why = "blocks of threads waited for ever";
+  else if (found.bad_pivot >= 0 || !(off <= trial.rounding))
+    choice.why = fmt::format("results of few kernels differ by {:.1e}", off);
+  else
+    choice.few = choice.few_milliseconds < choice.many_milliseconds;
+  return choice;
+}
+
+// Memory for a trial, or nothing: then the variant that has been measured before is taken.
+Buffer CudaDevice::trial_memory(Lane& lane, std::int64_t bytes, std::int64_t scratch) {
+  try {
+    lane.scratch(scratch);
+    return allocate(round_up(sizeof(FactorStatus), 256) + bytes);
+  } catch (const Fault&) {
+    return {};
+  }
+}
+
+std::int64_t CudaDevice::prepare_factors(Queue& queue, std::int64_t n) {
+  if (n <= cuda::tile_order) return 0;
+  const auto trial = [&] { return try_diagonal(queue, n); };
+  return variants_.choose(varied::diagonal, n, trial).few ? cuda::factor_block_scratch(n) : 0;
+}
+
+VariantChoice CudaDevice::try_diagonal(Queue& queue, std::int64_t n) {
+  Lane& l = lane(queue);
+  const std::int64_t block = Parts::bytes(n, n, sizeof(float));
+  const Buffer memory = trial_memory(l, 2 * block, cuda::factor_block_scratch(n));
+  if (memory.bytes() == 0) return {.why = "no memory for a trial"};
+  Parts parts(memory.data());
+  auto* const status = parts.matrix<FactorStatus>(1, 1).data;
+  const auto a = parts.matrix<float>(n, n);
+  const auto lu = parts.matrix<float>(n, n);
+  const Distribution all(n, n, 1, 0);
+  generate(queue, trial_matrix(n, true), all, all, a);
+  return try_both(queue,
+                  {.operands = [&] { copy(queue, a, lu); },
+                   .few = [&] { factor_at_once(l, lu, 0, status); },
+                   .many = [&] { factor(l, lu, 0, status); },
+                   .result = lu,
+                   .rounding = rounded_factors},
+                  status);
+}
+
+// Reserves what solves need whose result is rounded to 16 bits.
+std::int64_t CudaDevice::prepare_solvers(Queue& queue, const QueueWork& work) {
+  Lane& l = lane(queue);
+  const std::int64_t n = work.width;
+  const std::int64_t vectors = std::max(work.solved_rows, work.solved_columns);
+  if (work.inverts) judge_inverses(l);
+  if (work.inverts && vectors > 0)
+    variants_.choose(varied::solves, n, [&] { return try_solves(queue, n, vectors); });
+  const std::int64_t least = work.inverts ? least_inverted(n) : vectors + 1;
+  std::int64_t most =
+      std::max(solve_scratch(Triangle::upper, n, std::min(work.solved_rows, least)),
+               solve_scratch(Triangle::unit_lower, n, std::min(work.solved_columns, least)));
+  if (least <= vectors) {
+    for (const Triangle triangle : {Triangle::unit_lower, Triangle::upper})
+      l.reserve_inverse(triangle, n);
+    most = std::max(most, inverse_scratch(n));
+  }
+  return most;
+}
+
+// An inverse pays for itself from so many right-hand sides on.
+VariantChoice CudaDevice::try_solves(Queue& queue, std::int64_t n, std::int64_t vectors) {
+  Lane& l = lane(queue);
+  const std::int64_t m = std::min(vectors, most_rows);
+  const Buffer memory =
+      trial_memory(l,
+                   Parts::bytes(n, n, sizeof(float)) + 2 * Parts::bytes(m, n, sizeof(float)) +
+                       Parts::bytes(m, n, sizeof(Half)),
+                   std::max(inverse_scratch(n), solve_scratch(Triangle::upper, n, m)));
+  if (memory.bytes() == 0) return {.why = "no memory for a trial"};
+  Parts parts(memory.data());
+  auto* const status = parts.matrix<FactorStatus>(1, 1).data;
+  const auto lu = parts.matrix<float>(n, n);
+  const auto b = parts.matrix<float>(m, n);
+  const auto x = parts.matrix<float>(m, n);
+  const auto room = parts.matrix<Half>(m, n);
+  const Distribution all(n, n, 1, 0);
+  generate(queue, trial_matrix(n, true), all, all, lu);
+  generate(queue, trial_matrix(std::max(m, n), false), Distribution(m, m, 1, 0), all, b);
+  factor_diagonal(queue, lu, 0, status);
+  const auto invert = [&] { make_inverse(queue, Triangle::upper, lu); };
+  invert();
+  VariantChoice choice = try_both(queue,
+                                  {.operands = [&] { copy(queue, b, x); },
+                                   .few = [&] { solve_by_inverse(l, Triangle::upper, x, room); },
+                                   .many = [&] { solve_rounded(l, Triangle::upper, lu, x); },
+                                   .result = x,
+                                   .rounding = rounded_solves},
+                                  status);
+  if (!choice.few) return choice;
+  const double once = time_in_turns(queue, [] {}, {invert})[0];
+  const double each = (choice.many_milliseconds - choice.few_milliseconds) / static_cast<double>(m);
+  choice.few = once / each < static_cast<double>(vectors);
+  if (choice.few) choice.least_vectors = static_cast<std::int64_t>(std::ceil(once / each));
+  return choice;
+}
+
+// Of the factorization before: read between two of them, so that the choice of solves does not
+// depend on what the GPU has done when.
+void CudaDevice::judge_inverses(Lane& l) {
+  std::uint32_t bits = 0;
+  check(cudaMemcpyAsync(&bits, &l.words()->growth, sizeof bits, cudaMemcpyDeviceToHost, l.stream()),
+        "cudaMemcpyAsync");
+  check(cudaStreamSynchronize(l.stream()), "cudaStreamSynchronize");
+  const auto growth = std::bit_cast<float>(bits);
+  if (growth <= most_growth || !by_inverses_) return;
+  by_inverses_ = false;
+  variants_.refuse(varied::solves, fmt::format("an inverse grew by {:.2g}", growth));
+}
+
+std::int64_t CudaDevice::prepare_leaves(Queue& queue, Precision precision, std::int64_t rows) {
+  const bool wide = precision == Precision::fp64;
+  const auto trial = [&] {
+    return wide ? try_leaf<double>(queue, rows) : try_leaf<float>(queue, rows);
+  };
+  variants_.choose(wide ? varied::leaf64 : varied::leaf32, rows, trial);
+  return leaf_scratch();
+}
+
+// All bits must be equal: an FP64 number is compared as two of FP32.
+template <class T>
+VariantChoice CudaDevice::try_leaf(Queue& queue, std::int64_t rows) {
+  constexpr std::int64_t w = cuda::leaf_columns;
+  constexpr std::int64_t parts_of_number = sizeof(T) / sizeof(float);
+  Lane& l = lane(queue);
+  const cuda::LeafRoom room{properties_.multiProcessorCount, properties_.sharedMemPerBlockOptin};
+  const auto fits = [&](std::int64_t m) {
+    return cuda::leaf_fits(AnyMatrix(precision_of<T>, nullptr, m, w, m), room);
+  };
+  std::int64_t m = std::max(rows, w);
+  while (m > w && !fits(m)) m = std::max(w, m / 4 * 3);
+  if (!fits(m)) return {.why = "no room in shared memory"};
+  const std::int64_t words = Parts::bytes(w, 1, sizeof(std::int64_t));
+  const Buffer memory =
+      trial_memory(l, 2 * Parts::bytes(m, w, sizeof(T)) + 2 * words, leaf_scratch());
+  if (memory.bytes() == 0) return {.why = "no memory for a trial"};
+  Parts parts(memory.data());
+  auto* const status = parts.matrix<FactorStatus>(1, 1).data;
+  const AnyMatrix a = parts.matrix<T>(m, w);
+  const AnyMatrix lu = parts.matrix<T>(m, w);
+  auto* const pivots = parts.matrix<std::int64_t>(w, 1).data;
+  auto* const found = parts.matrix<PivotCandidate>(1, 1).data;
+  generate(queue, trial_matrix(m, false), Distribution(m, m, 1, 0), Distribution(w, w, 1, 0), a);
+  const auto from = [&](std::int64_t i, std::int64_t j) { return lu.block(i, j, m - i, w - j); };
+  const auto by_columns = [&] {
+    find_pivot(queue, lu.block(0, 0, m, 1), found);
+    for (std::int64_t j = 0; j < w; ++j) {
+      take_pivot(queue, from(j, 0), j, found, {}, pivots + j, status);
+      eliminate(queue, lu.block(j, j, 1, w - j), from(j + 1, j), found);
+    }
+  };
+  return try_both(queue,
+                  {.operands = [&] { copy(queue, a, lu); },
+                   .few = [&] { leaf_at_once(queue, lu, 0, w, 0, pivots, status); },
+                   .many = by_columns,
+                   .result = {reinterpret_cast<const float*>(lu.data), parts_of_number * m, w, m},
+                   .rounding = 0},
+                  status);
+}
+
+}  // namespace lupine
