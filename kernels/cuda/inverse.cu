@@ -83,7 +83,52 @@ __global__ void __launch_bounds__(matrix_threads)
   });
 }
 
+// A block of threads has a block of L, and thread j column j of its inverse X:
+//     x_ij = -l_ij - sum_{j < k < i} l_ik x_kj.
+// X stands in the shared memory beside L: x_kj at (j, k), so that neighbouring threads read from
+// other banks, and l_ik is one word for all.
+__global__ void __launch_bounds__(inverted_lower)
+    invert_lower_kernel(MatrixView<const double> l, MatrixView<double> inverses,
+                        std::uint32_t* growth) {
+  LUPINE_DYNAMIC_SHARED(memory);
+  auto* const square = reinterpret_cast<double*>(memory);
+  const auto at = [square](int i, int k) -> double& {
+    return square[i * static_cast<int>(inverted_lower + 1) + k];
+  };
+  const std::int64_t first = std::int64_t{blockIdx.x} * inverted_lower;
+  const std::int64_t rest = l.rows - first;
+  const int n = static_cast<int>(rest < inverted_lower ? rest : inverted_lower);
+  const int j = static_cast<int>(threadIdx.x);
+  for (int k = 0; k < n; ++k)
+    if (j > k && j < n) at(j, k) = l(first + j, first + k);
+  __syncthreads();
+  const int ahead = j / warp_threads * warp_threads;  // no column of this warp begins before
+  double norm = 0;
+  for (int i = ahead + 1; i < n; ++i) {
+    double sum = 0;
+#pragma unroll 4
+    for (int k = ahead; k < i; ++k)
+      sum = fma(at(i, k), k > j ? at(j, k) : (k == j ? 1.0 : 0.0), sum);
+    if (j >= i) continue;
+    at(j, i) = -sum;
+    norm = fma(sum, sum, norm);
+  }
+  __syncthreads();
+  for (int k = 0; k < n; ++k)
+    if (j < n) inverses(j, first + k) = k < j ? at(k, j) : (k == j ? 1.0 : 0.0);
+  const std::uint32_t bits = magnitude_bits(static_cast<float>(sqrt(norm)));
+  const auto largest = join_warp(bits, [](auto x, auto y) { return larger_bits(x, y); });
+  if (j % warp_threads == 0) atomicMax(growth, largest);
+}
+
 }  // namespace
+
+cudaError_t invert_lower(cudaStream_t stream, MatrixView<const double> l,
+                         MatrixView<double> inverses, std::uint32_t* growth) {
+  if (l.empty()) return cudaSuccess;
+  return launch_shared(stream, blocks(l.rows, inverted_lower), inverted_lower, inverted_lower_bytes,
+                       invert_lower_kernel, l, inverses, growth);
+}
 
 cudaError_t round_inverse(cudaStream_t stream, MatrixView<const float> inverse, Triangle triangle,
                           const WholeInverse& to, std::uint32_t* growth) {

@@ -136,6 +136,15 @@ struct WholeInverse {
 /// divided by the number on the diagonal: rounding errors of a solve grow by about that.
 cudaError_t round_inverse(cudaStream_t stream, MatrixView<const float> inverse, Triangle triangle,
                           const WholeInverse& to, std::uint32_t* growth);
+/// Order of the blocks that invert_lower() inverts.
+constexpr std::int64_t inverted_lower = 128;
+/// Dynamic shared memory of invert_lower().
+constexpr std::size_t inverted_lower_bytes = inverted_lower * (inverted_lower + 1) * sizeof(double);
+/// Of each block L_s of order 128 on the diagonal of a unit lower triangle: columns 128 s .. of
+/// `inverses`, which has 128 rows, <- L_s^-1, with zeros above the diagonal. The last block may be
+/// smaller. *growth as in round_inverse().
+cudaError_t invert_lower(cudaStream_t stream, MatrixView<const double> l,
+                         MatrixView<double> inverses, std::uint32_t* growth);
 /// rounded <- round(s B), with the s of a cast to FP16 for the largest magnitude that
 /// largest_magnitude found; *scale <- s. Then b_ij <- b_ij diagonal_j, unless that is null.
 cudaError_t split_diagonal(cudaStream_t stream, MatrixView<float> b, const float* diagonal,

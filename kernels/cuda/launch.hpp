@@ -52,4 +52,20 @@ cudaError_t launch(cudaStream_t stream, dim3 grid, dim3 block, void (*kernel)(Ex
   return cudaLaunchKernelEx(&config, kernel, static_cast<Expected>(arguments)...);
 }
 
+/// launch() with so much dynamic shared memory.
+template <class... Expected, class... Actual>
+cudaError_t launch_shared(cudaStream_t stream, dim3 grid, dim3 block, std::size_t bytes,
+                          void (*kernel)(Expected...), const Actual&... arguments) {
+  const cudaError_t error =
+      cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                           cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (error != cudaSuccess) return error;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = bytes;
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, kernel, static_cast<Expected>(arguments)...);
+}
+
 }  // namespace lupine::cuda

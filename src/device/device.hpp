@@ -261,11 +261,10 @@ class Device {
   virtual std::int64_t inverted_order(Precision /*storage*/) const { return 0; }
   /// Makes a triangle of `lu`, in the form of inverted_order(), ready for the solves below on this
   /// queue, of so many vectors in all, whose result will be rounded to `purpose`: until that is
-  /// done for the next block, or prepare(). Only for blocks that were factored without pivoting,
-  /// whose inverses are small.
-  virtual void prepare_solves(Queue& /*queue*/, Triangle /*triangle*/,
-                              MatrixView<const float> /*lu*/, Precision /*purpose*/,
-                              std::int64_t /*vectors*/) {}
+  /// done for the next block, or prepare(). Only for an `lu` in FP32 that was factored without
+  /// pivoting, whose inverses are small, or for L in FP64.
+  virtual void prepare_solves(Queue& /*queue*/, Triangle /*triangle*/, ConstAnyMatrix /*lu*/,
+                              Precision /*purpose*/, std::int64_t /*vectors*/) {}
   /// B <- B U^-1 in FP32, U the upper triangle of lu, which is in the form of inverted_order().
   /// `purpose` is the precision to which the result will be rounded. If that has 16 bits, products
   /// inside the solve may round their factors to the precision of the update, or to 11 bits. Where
@@ -276,7 +275,9 @@ class Device {
   virtual void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                                  Precision purpose, AnyMatrix room) = 0;
   /// B <- L^-1 B in FP32 or FP64, L the unit lower triangle of lu, which is in the form of
-  /// inverted_order(). `purpose` and `room` as in solve_right_upper, of B + (L^-1 - I) B.
+  /// inverted_order(). `purpose` and `room` as in solve_right_upper, of B + (L^-1 - I) B; of an
+  /// FP64 triangle that is ready, with the inverses of its blocks of order 128 and products in
+  /// FP64.
   virtual void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose,
                                 AnyMatrix room) = 0;
   /// to <- round(sign * s * from) with s = 2^e, sign = 1 or -1, and control->scale <- s. For FP16,

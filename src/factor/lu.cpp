@@ -340,8 +340,9 @@ class BlockLu {
     const auto solve = [&] {
       const auto row = a_.from(s.row, chunk.begin).block(0, 0, s.width(), chunk.count);
       const WidePart wide(device_, *updates_, row, wide_);
-      if (!pivoting() && std::exchange(ready_, s.index) != s.index)
-        device_.prepare_solves(*updates_, Triangle::unit_lower, sweep.panel.diagonal.as<float>(),
+      const bool small = !pivoting() || a_.storage() == Precision::fp64;  // the inverse of L_qq
+      if (small && std::exchange(ready_, s.index) != s.index)
+        device_.prepare_solves(*updates_, Triangle::unit_lower, sweep.panel.diagonal,
                                options_.precision, a_.columns().local_size() - chunk.begin.value);
       device_.solve_left_lower(*updates_, sweep.panel.diagonal, wide.values(), options_.precision,
                                right.values);

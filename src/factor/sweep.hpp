@@ -39,15 +39,16 @@ inline std::vector<Columns> cut(Columns all, std::int64_t chunk) {
 /// What an LU gives its device, of a matrix of which this rank has so many rows and columns.
 inline QueueWork lu_work(const LuPlan& plan, std::int64_t rows, std::int64_t columns) {
   const bool pivoting = plan.pivoting == Pivoting::partial;
-  const bool inverts = !pivoting && plan.field == Field::real && plan.storage() == Precision::fp32;
+  const bool real = plan.field == Field::real;
+  const bool factors = real && !pivoting && plan.storage() == Precision::fp32;
   return {.width = plan.parts() * plan.width,
           .field = plan.field,
           .solved_rows = pivoting ? 0 : rows,
           .solved_columns = std::max(plan.width, columns),
           .purpose = plan.precision,
           .permutes = pivoting,
-          .factors = inverts,
-          .inverts = inverts,
+          .factors = factors,
+          .inverts = factors || (real && plan.storage() == Precision::fp64),
           .leaf_rows = pivoting && plan.grid.nprow == 1 ? rows : 0,
           .least_part = Beside::least,
           .updated_rows = plan.parts() * rows,

@@ -142,4 +142,40 @@ TEST_CASE("inverses that grow are not used from the next factorization on", "[so
     }
   CHECK(worst <= 0x1p-12);
 }
+
+TEST_CASE("solves with L in FP64 that is ready are those of FP64", "[solve]") {
+  Bench b;
+  for (const std::int64_t n : {1, 2, 64, 127, 128, 129, 300, 512}) {
+    // L of a matrix with partial pivoting has no number above 1, and small inverses.
+    Doubles l(b, n, n);
+    l.set([&](std::int64_t, std::int64_t) {
+      return static_cast<double>(b.below(2001) - 1000) / (1000 * std::sqrt(static_cast<double>(n)));
+    });
+    for (const std::int64_t vectors : {1, 70}) {
+      CAPTURE(n, vectors);
+      Doubles right = uniform<double>(b, n, vectors);
+      const Plain before = right.plain();
+      Doubles room(b, n, vectors);
+      b.device->prepare_solves(*b.queue, Triangle::unit_lower, l.view(), Precision::fp64, vectors);
+      b.device->solve_left_lower(*b.queue, l.view(), right.view(), Precision::fp64, room.view());
+      CHECK(right.frame_intact());
+      CHECK(room.frame_intact());
+      CHECK(l.unchanged());
+      const Plain x = right.plain();
+      double worst = 0;  // of |B - L X| / (n eps |L||X|)
+      for (std::int64_t j = 0; j < vectors; ++j)
+        for (std::int64_t i = 0; i < n; ++i) {
+          double sum = x(i, j);
+          double size = std::fabs(x(i, j));
+          for (std::int64_t k = 0; k < i; ++k) {
+            sum += l(i, k) * x(k, j);
+            size += std::fabs(l(i, k) * x(k, j));
+          }
+          worst = std::max(
+              worst, std::fabs(before(i, j) - sum) / (static_cast<double>(n + 3) * eps * size));
+        }
+      CHECK(worst <= 4);
+    }
+  }
+}
 }  // namespace lupine::test::ready_solves_tests

@@ -18,9 +18,9 @@ namespace {
 
 long operations_given() {
   long sum = 0;
-  for (const char* const name :
-       {"cudaLaunchKernelEx", "cublasLtMatmul", "cublasStrmm_64", "cublasStrsm_64",
-        "cublasDtrsm_64", "cudaMemsetAsync", "cudaMemcpy2DAsync", "cudaMemcpyAsync"})
+  for (const char* const name : {"cudaLaunchKernelEx", "cublasLtMatmul", "cublasStrmm_64",
+                                 "cublasStrsm_64", "cublasDtrsm_64", "cublasDgemm_64",
+                                 "cudaMemsetAsync", "cudaMemcpy2DAsync", "cudaMemcpyAsync"})
     sum += emulation::calls_of(name);
   return sum;
 }
@@ -44,6 +44,10 @@ TEST_CASE("an operation of a step gives a GPU few kernels", "[launches]") {
   Floats factors(b, w, w);
   Floats column = uniform<float>(b, rows, w);
   Floats row = uniform<float>(b, w, rows);
+  Doubles wide(b, w, w);
+  wide.set([](std::int64_t i, std::int64_t j) { return 1e-3 * static_cast<double>(i - j); });
+  Doubles wide_row = uniform<double>(b, w, rows);
+  Doubles wide_room(b, w, rows);
   Status status(b);
   Low left(b, Precision::fp16, rows, w);
   Low right(b, Precision::fp16, w, rows);
@@ -77,6 +81,15 @@ TEST_CASE("an operation of a step gives a GPU few kernels", "[launches]") {
        }},
       {"solve of a block row of 512 rows", 9,
        [&] { device.solve_left_lower(queue, factors.view(), row.view(), Precision::fp16, {}); }},
+      {"inverses of a triangle in fp64", 1,
+       [&] {
+         device.prepare_solves(queue, Triangle::unit_lower, wide.view(), Precision::fp64, rows);
+       }},
+      {"solve of a block row in fp64 with them", 8,
+       [&] {
+         device.solve_left_lower(queue, wide.view(), wide_row.view(), Precision::fp64,
+                                 wide_room.view());
+       }},
       {"cast of a panel", 3,
        [&] { device.cast(queue, column.view(), 1, left.view(), left.control(), status.data()); }},
       {"update", 2,

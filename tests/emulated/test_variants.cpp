@@ -18,6 +18,8 @@ const QueueWork lu{.width = order,
                    .purpose = Precision::fp16,
                    .factors = true,
                    .inverts = true};
+const QueueWork wide{
+    .width = 200, .solved_columns = 300, .purpose = Precision::fp64, .inverts = true};
 const QueueWork panel{.width = 64, .purpose = Precision::fp64, .permutes = true, .leaf_rows = 700};
 
 VariantChoice choice(const Bench& b, std::string_view operation, std::int64_t size) {
@@ -35,18 +37,21 @@ TEST_CASE("trials choose the faster variant of each operation", "[variants]") {
   Bench b;
   for (int time = 0; time < 2; ++time) {
     b.device->prepare(*b.queue, lu);
+    b.device->prepare(*b.queue, wide);
     b.device->prepare(*b.queue, panel);
   }
-  REQUIRE(b.device->variant_choices().size() == 3);
+  REQUIRE(b.device->variant_choices().size() == 4);
   for (const VariantChoice& one :
        {choice(b, varied::diagonal, order), choice(b, varied::solves, order),
-        choice(b, varied::leaf64, 700)}) {
+        choice(b, varied::solves64, 200), choice(b, varied::leaf64, 700)}) {
     CAPTURE(one.operation);
+    CAPTURE(one.why);
     CHECK(one.why.empty());  // both were right
     CHECK(one.few_milliseconds > 0);
     CHECK(one.many_milliseconds > 0);
     if (one.few) CHECK(one.few_milliseconds < one.many_milliseconds);
-    if (one.operation != varied::solves)
+    const bool solves = one.operation == varied::solves || one.operation == varied::solves64;
+    if (!solves)
       CHECK(one.few == (one.few_milliseconds < one.many_milliseconds));
     else if (one.few)
       CHECK((one.least_vectors > 0 && one.least_vectors <= 400));

@@ -88,13 +88,13 @@ void solve_left(Lane& lane, Triangle triangle, Transpose transpose, MatrixView<c
 
 template <class T>
 void add_product(Lane& lane, T alpha, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c,
-                 Transpose transpose, Fp64Products products) {
+                 Transpose transpose, Fp64Products products, T beta) {
   if (c.empty() || b.rows == 0) return;
   alignas(sizeof(T)) const T factor = alpha;
-  alignas(sizeof(T)) const T one = 1;
+  alignas(sizeof(T)) const T rest = beta;
   Blas<T>::gemm(lane.blas(products), operation<T>(transpose), CUBLAS_OP_N, c.rows, c.columns,
                 b.rows, blas_numbers(&factor), blas_numbers(a.data), a.ld, blas_numbers(b.data),
-                b.ld, blas_numbers(&one), blas_numbers(c.data), c.ld);
+                b.ld, blas_numbers(&rest), blas_numbers(c.data), c.ld);
 }
 
 void triangle_product(Lane& lane, cublasSideMode_t side, Triangle triangle, float alpha,
@@ -123,15 +123,15 @@ void solve_triangle(Lane& lane, Triangle triangle, Transpose transpose, MatrixVi
 }
 
 template void add_product(Lane&, float, MatrixView<const float>, MatrixView<const float>,
-                          MatrixView<float>, Transpose, Fp64Products);
+                          MatrixView<float>, Transpose, Fp64Products, float);
 template void add_product(Lane&, double, MatrixView<const double>, MatrixView<const double>,
-                          MatrixView<double>, Transpose, Fp64Products);
+                          MatrixView<double>, Transpose, Fp64Products, double);
 template void add_product(Lane&, std::complex<float>, MatrixView<const std::complex<float>>,
                           MatrixView<const std::complex<float>>, MatrixView<std::complex<float>>,
-                          Transpose, Fp64Products);
+                          Transpose, Fp64Products, std::complex<float>);
 template void add_product(Lane&, std::complex<double>, MatrixView<const std::complex<double>>,
                           MatrixView<const std::complex<double>>, MatrixView<std::complex<double>>,
-                          Transpose, Fp64Products);
+                          Transpose, Fp64Products, std::complex<double>);
 template void solve_unit_lower_left(Lane&, MatrixView<const float>, MatrixView<float>);
 template void solve_unit_lower_left(Lane&, MatrixView<const double>, MatrixView<double>);
 template void solve_unit_lower_left(Lane&, MatrixView<const std::complex<float>>,

@@ -13,11 +13,12 @@
 
 namespace lupine {
 
-/// C <- C + alpha A B or C <- C + alpha A^T B. FP64 products are of the kind `products`: the peak
-/// of an H200's tensor cores is 67 TFLOP/s.
+/// C <- beta C + alpha A B or C <- beta C + alpha A^T B. FP64 products are of the kind `products`:
+/// the peak of an H200's tensor cores is 67 TFLOP/s.
 template <class T>
 void add_product(Lane& lane, T alpha, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c,
-                 Transpose transpose = Transpose::no, Fp64Products products = Fp64Products::native);
+                 Transpose transpose = Transpose::no, Fp64Products products = Fp64Products::native,
+                 T beta = 1);
 /// B <- alpha T B (left) or B <- alpha B T (right), T a triangle of t or its transpose.
 void triangle_product(Lane& lane, cublasSideMode_t side, Triangle triangle, float alpha,
                       MatrixView<const float> t, MatrixView<float> b,

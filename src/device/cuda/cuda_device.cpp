@@ -283,6 +283,8 @@ void CudaDevice::prepare(Queue& queue, const QueueWork& work) {
   for (const Triangle triangle : {Triangle::unit_lower, Triangle::upper})
     l.forget_inverse(triangle);
   if (bytes_of(work.purpose) == 2 && work.field == Field::real) needs(prepare_solvers(queue, work));
+  if (work.inverts && work.purpose == Precision::fp64)
+    prepare_blocks(queue, work.width, work.solved_columns);
   // A step exchanges at most twice as many rows as it has columns.
   const std::int64_t column = 2 * work.width * bytes_of(Precision::fp64);
   if (work.leaf_rows > 0 && work.field == Field::real)

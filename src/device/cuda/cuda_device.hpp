@@ -95,8 +95,8 @@ class CudaDevice : public Device {
   std::int64_t inverted_order(Precision storage) const override {
     return storage == Precision::fp64 ? 0 : cuda::triangle_order;
   }
-  void prepare_solves(Queue& queue, Triangle triangle, MatrixView<const float> lu,
-                      Precision purpose, std::int64_t vectors) override;
+  void prepare_solves(Queue& queue, Triangle triangle, ConstAnyMatrix lu, Precision purpose,
+                      std::int64_t vectors) override;
   void solve_right_upper(Queue& queue, MatrixView<const float> lu, MatrixView<float> b,
                          Precision purpose, AnyMatrix room) override;
   void solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose,
@@ -170,6 +170,9 @@ class CudaDevice : public Device {
   void solve_panel(Lane& lane, Triangle triangle, MatrixView<const float> lu, MatrixView<float> b,
                    Precision purpose, AnyMatrix room);
   void solve_by_inverse(Lane& lane, Triangle triangle, MatrixView<float> b, AnyMatrix room);
+  void make_blocks(Lane& lane, MatrixView<const double> lu);
+  void solve_by_blocks(Queue& queue, MatrixView<const double> lu, MatrixView<double> b,
+                       MatrixView<double> room);
   void solve_exactly(Lane& lane, Triangle triangle, MatrixView<const float> lu,
                      MatrixView<float> b);
   void solve_rounded(Lane& lane, Triangle triangle, MatrixView<const float> lu,
@@ -180,27 +183,32 @@ class CudaDevice : public Device {
     return n * n * std::int64_t{sizeof(float)};
   }
   static std::int64_t solve_scratch(Triangle triangle, std::int64_t n, std::int64_t vectors);
-  /// Right-hand sides from which solves take whole inverses, for triangles of order n.
-  std::int64_t least_inverted(std::int64_t n) const;
+  /// Right-hand sides from which solves with triangles of order n take inverses.
+  std::int64_t least_inverted(Precision triangle, std::int64_t n) const;
   std::int64_t leaf_scratch() const;
+  bool inverts_blocks() const {
+    return properties_.sharedMemPerBlockOptin >= cuda::inverted_lower_bytes;
+  }
 
   // Each reserves memory for an operation, makes its trial at first, and returns the scratch memory
   // that it needs.
   std::int64_t prepare_factors(Queue& queue, std::int64_t n);
   std::int64_t prepare_solvers(Queue& queue, const QueueWork& work);
+  void prepare_blocks(Queue& queue, std::int64_t n, std::int64_t vectors);
   std::int64_t prepare_leaves(Queue& queue, Precision precision, std::int64_t rows);
-  void judge_inverses(Lane& lane);
+  void judge_inverses(Lane& lane, Precision triangle);
   /// Both variants of an operation, on the same operands.
   struct Trial {
     std::function<void()> operands;  ///< makes them anew
     std::function<void()> few;
     std::function<void()> many;
-    MatrixView<const float> result;
-    double rounding;  ///< largest difference of the results; 0: all bits must be equal
+    ConstAnyMatrix result;  ///< contiguous
+    double rounding;        ///< largest difference of the results; 0: all bits must be equal
   };
   VariantChoice try_both(Queue& queue, const Trial& trial, FactorStatus* status);
   VariantChoice try_diagonal(Queue& queue, std::int64_t n);
   VariantChoice try_solves(Queue& queue, std::int64_t n, std::int64_t vectors);
+  VariantChoice try_blocks(Queue& queue, std::int64_t n, std::int64_t vectors);
   template <class T>
   VariantChoice try_leaf(Queue& queue, std::int64_t rows);
   std::vector<double> time_in_turns(Queue& queue, const std::function<void()>& operands,
@@ -221,7 +229,8 @@ class CudaDevice : public Device {
   std::shared_ptr<GpuMemory> memory_;
   std::unique_ptr<Products> products_;
   Variants variants_;
-  bool by_inverses_ = true;  // no inverse so far has grown too much for solves
+  bool grown_ = false;  // an inverse has grown too much for solves
+  bool grown64_ = false;
   std::shared_ptr<LanePool> pool_;
   std::shared_ptr<Peers> peers_;
   Buffer keys_;  // of checksums: of so many rows, and of as many columns

@@ -110,9 +110,15 @@ void CudaDevice::solve_right_upper(Queue& queue, MatrixView<const float> lu, Mat
 
 void CudaDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, Precision purpose,
                                   AnyMatrix room) {
+  Lane& l = lane(queue);
+  // A few vectors, such as those of a step's own column, wait for more launches than cuBLAS makes.
+  if (room.precision == Precision::fp64 && !room.empty() &&
+      l.inverse(Triangle::unit_lower).of == lu.data &&
+      b.columns >= least_inverted(Precision::fp64, lu.columns))
+    return solve_by_blocks(queue, lu.as<double>(), b.as<double>(), room.as<double>());
   if (lu.precision == Precision::fp64 || lu.field == Field::complex)
     return solve_unit_lower(queue, lu, b);
-  solve_panel(lane(queue), Triangle::unit_lower, lu.as<float>(), b.as<float>(), purpose, room);
+  solve_panel(l, Triangle::unit_lower, lu.as<float>(), b.as<float>(), purpose, room);
 }
 
 void CudaDevice::solve_panel(Lane& l, Triangle triangle, MatrixView<const float> lu,
@@ -123,16 +129,21 @@ void CudaDevice::solve_panel(Lane& l, Triangle triangle, MatrixView<const float>
   solve_rounded(l, triangle, lu, b);
 }
 
-std::int64_t CudaDevice::least_inverted(std::int64_t n) const {
-  return by_inverses_ ? variants_.least_vectors(varied::solves, n)
-                      : std::numeric_limits<std::int64_t>::max();
+std::int64_t CudaDevice::least_inverted(Precision triangle, std::int64_t n) const {
+  const bool wide = triangle == Precision::fp64;
+  if (wide ? grown64_ : grown_) return std::numeric_limits<std::int64_t>::max();
+  return variants_.least_vectors(wide ? varied::solves64 : varied::solves, n);
 }
 
-void CudaDevice::prepare_solves(Queue& queue, Triangle triangle, MatrixView<const float> lu,
+void CudaDevice::prepare_solves(Queue& queue, Triangle triangle, ConstAnyMatrix lu,
                                 Precision purpose, std::int64_t vectors) {
   lane(queue).forget_inverse(triangle);
-  if (bytes_of(purpose) == 2 && !lu.empty() && vectors >= least_inverted(lu.columns))
-    make_inverse(queue, triangle, lu);
+  if (lu.empty() || lu.field != Field::real || vectors < least_inverted(lu.precision, lu.columns))
+    return;
+  if (lu.precision == Precision::fp64 && inverts_blocks())
+    make_blocks(lane(queue), lu.as<double>());
+  if (lu.precision == Precision::fp32 && bytes_of(purpose) == 2)
+    make_inverse(queue, triangle, lu.as<float>());
 }
 
 void CudaDevice::make_inverse(Queue& queue, Triangle triangle, MatrixView<const float> lu) {
@@ -148,6 +159,33 @@ void CudaDevice::make_inverse(Queue& queue, Triangle triangle, MatrixView<const 
   check(cuda::round_inverse(l.stream(), whole, triangle, to.view, &l.words()->growth),
         "round_inverse");
   to.of = lu.data;
+}
+
+void CudaDevice::make_blocks(Lane& l, MatrixView<const double> lu) {
+  l.reserve_blocks(lu.columns);
+  Lane::Inverse& to = l.inverse(Triangle::unit_lower);
+  check(cuda::invert_lower(l.stream(), lu, to.blocks, &l.words()->growth64), "invert_lower");
+  to.of = lu.data;
+}
+
+// For each block s of L: B_s <- B_s - sum_{t<s} L_st X_t, then X_s = L_ss^-1 B_s. X stands in
+// `room` until it is whole.
+void CudaDevice::solve_by_blocks(Queue& queue, MatrixView<const double> lu, MatrixView<double> b,
+                                 MatrixView<double> room) {
+  if (b.empty()) return;
+  Lane& l = lane(queue);
+  const MatrixView<const double> inverses = l.inverse(Triangle::unit_lower).blocks;
+  const MatrixView<double> x = room.block(0, 0, b.rows, b.columns);
+  for (std::int64_t s = 0; s < b.rows; s += cuda::inverted_lower) {
+    const std::int64_t w = std::min(cuda::inverted_lower, b.rows - s);
+    const MatrixView<double> right = b.block(s, 0, w, b.columns);
+    if (s > 0)
+      products_->add(l, -1, lu.block(s, 0, w, s), x.block(0, 0, s, b.columns), right,
+                     products_of(l, right, s));
+    products_->add(l, 1, inverses.block(0, s, w, w), right, x.block(s, 0, w, b.columns),
+                   products_of(l, right, w), 0);
+  }
+  copy(queue, x, b);
 }
 
 // X = B D^-1 + B V with V = U^-1 - D^-1, or X = B + W B with W = L^-1 - I. The first term is that

@@ -23,11 +23,15 @@ namespace {
 // What rounding may do to the results of a trial.
 constexpr double rounded_solves = 0x1p-7;
 constexpr double rounded_factors = 1e-4;
+constexpr double rounded_solves64 = 1e-11;
 // Rows of a panel in a trial at most: more would take longer and say the same.
 constexpr std::int64_t most_rows = 4096;
+constexpr std::int64_t most_rows64 = 8192;
 // Rounding errors of a solve with a whole inverse grow by the norms of its columns (0.3 of
 // HPL-MxP's matrices): beyond this, strips are better.
 constexpr float most_growth = 2;
+// In FP64, where blocks of order 128 are inverted and products have 53 bits.
+constexpr float most_growth64 = 1000;
 
 // The benchmark's matrix scaled-diagonal, whose factors grow little, or one without its shift.
 MatrixSpec trial_matrix(std::int64_t n, bool shifted) {
@@ -40,17 +44,27 @@ MatrixSpec trial_matrix(std::int64_t n, bool shifted) {
 
 // The largest difference of two matrices, as a part of the largest number of the first; 0 if all
 // bits are equal, else infinity where there is a NaN.
-double difference(const std::vector<float>& a, const std::vector<float>& b) {
-  if (std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0) return 0;
-  float largest = 0;
-  float most = 0;
+template <class T>
+double difference(const std::vector<T>& a, const std::vector<T>& b) {
+  if (std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0) return 0;
+  T largest = 0;
+  T most = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::fabs(a[i]));
-    const float here = std::fabs(a[i] - b[i]);
+    const T here = std::fabs(a[i] - b[i]);
     if (std::isnan(here)) return std::numeric_limits<double>::infinity();
     most = std::max(most, here);
   }
   return most / largest;
+}
+
+// What is made `once` for all vectors, in milliseconds, pays off if there are enough of them.
+void pay_off(VariantChoice& choice, double once, std::int64_t tried, std::int64_t vectors) {
+  if (!choice.few) return;
+  const double each =
+      (choice.many_milliseconds - choice.few_milliseconds) / static_cast<double>(tried);
+  choice.few = once <= each * static_cast<double>(vectors);
+  if (choice.few) choice.least_vectors = static_cast<std::int64_t>(std::ceil(once / each));
 }
 
 // Divides the memory of a trial.
@@ -93,15 +107,18 @@ std::vector<double> CudaDevice::time_in_turns(Queue& queue, const std::function<
 
 VariantChoice CudaDevice::try_both(Queue& queue, const Trial& trial, FactorStatus* status) {
   upload(queue, std::vector<FactorStatus>(1), status);
-  const auto size = static_cast<std::size_t>(trial.result.rows * trial.result.columns);
-  const auto result = [&](const std::function<void()>& run) {
-    std::vector<float> found(size);
-    trial.operands();
-    run();
-    download(queue, trial.result.data, found);
-    return found;
+  const auto compare = [&]<class T>(MatrixView<const T> result) {
+    const auto of = [&](const std::function<void()>& run) {
+      std::vector<T> found(static_cast<std::size_t>(result.rows * result.columns));
+      trial.operands();
+      run();
+      download(queue, result.data, found);
+      return found;
+    };
+    return difference(of(trial.many), of(trial.few));
   };
-  const double off = difference(result(trial.many), result(trial.few));
+  const double off = trial.result.precision == Precision::fp64 ? compare(trial.result.as<double>())
+                                                               : compare(trial.result.as<float>());
   const std::vector<double> times = time_in_turns(queue, trial.operands, {trial.few, trial.many});
   FactorStatus found;
   download(queue, status, std::span(&found, 1));
@@ -156,10 +173,10 @@ std::int64_t CudaDevice::prepare_solvers(Queue& queue, const QueueWork& work) {
   Lane& l = lane(queue);
   const std::int64_t n = work.width;
   const std::int64_t vectors = std::max(work.solved_rows, work.solved_columns);
-  if (work.inverts) judge_inverses(l);
+  if (work.inverts) judge_inverses(l, Precision::fp32);
   if (work.inverts && vectors > 0)
     variants_.choose(varied::solves, n, [&] { return try_solves(queue, n, vectors); });
-  const std::int64_t least = work.inverts ? least_inverted(n) : vectors + 1;
+  const std::int64_t least = work.inverts ? least_inverted(Precision::fp32, n) : vectors + 1;
   std::int64_t most =
       std::max(solve_scratch(Triangle::upper, n, std::min(work.solved_rows, least)),
                solve_scratch(Triangle::unit_lower, n, std::min(work.solved_columns, least)));
@@ -200,25 +217,65 @@ VariantChoice CudaDevice::try_solves(Queue& queue, std::int64_t n, std::int64_t 
                                    .result = x,
                                    .rounding = rounded_solves},
                                   status);
-  if (!choice.few) return choice;
-  const double once = time_in_turns(queue, [] {}, {invert})[0];
-  const double each = (choice.many_milliseconds - choice.few_milliseconds) / static_cast<double>(m);
-  choice.few = once / each < static_cast<double>(vectors);
-  if (choice.few) choice.least_vectors = static_cast<std::int64_t>(std::ceil(once / each));
+  pay_off(choice, time_in_turns(queue, [] {}, {invert})[0], m, vectors);
+  return choice;
+}
+
+// Solves in FP64 take inverses where the kernel that makes them has room.
+void CudaDevice::prepare_blocks(Queue& queue, std::int64_t n, std::int64_t vectors) {
+  Lane& l = lane(queue);
+  judge_inverses(l, Precision::fp64);
+  if (!inverts_blocks() || vectors == 0) return;
+  variants_.choose(varied::solves64, n, [&] { return try_blocks(queue, n, vectors); });
+  if (least_inverted(Precision::fp64, n) <= vectors) l.reserve_blocks(n);
+}
+
+VariantChoice CudaDevice::try_blocks(Queue& queue, std::int64_t n, std::int64_t vectors) {
+  Lane& l = lane(queue);
+  const std::int64_t m = std::min(vectors, most_rows64);
+  const std::int64_t right = Parts::bytes(n, m, sizeof(double));
+  const Buffer memory = trial_memory(l, 3 * Parts::bytes(n, n, sizeof(float)) + 3 * right, 0);
+  if (memory.bytes() == 0) return {.why = "no memory for a trial"};
+  Parts parts(memory.data());
+  auto* const status = parts.matrix<FactorStatus>(1, 1).data;
+  const auto single = parts.matrix<float>(n, n);
+  const auto lu = parts.matrix<double>(n, n);
+  const auto b = parts.matrix<double>(n, m);
+  const auto x = parts.matrix<double>(n, m);
+  const auto room = parts.matrix<double>(n, m);
+  const Distribution all(n, n, 1, 0);
+  generate(queue, trial_matrix(n, true), all, all, single);
+  factor_diagonal(queue, single, 0, status);
+  check(cuda::convert(l.stream(), single, lu), "convert");  // numbers as small as those of an L
+  generate(queue, trial_matrix(std::max(m, n), false), all, Distribution(m, m, 1, 0), b);
+  const auto invert = [&] { make_blocks(l, lu); };
+  invert();
+  VariantChoice choice = try_both(queue,
+                                  {.operands = [&] { copy(queue, b, x); },
+                                   .few = [&] { solve_by_blocks(queue, lu, x, room); },
+                                   .many = [&] { solve_unit_lower(queue, lu, x); },
+                                   .result = x,
+                                   .rounding = rounded_solves64},
+                                  status);
+  pay_off(choice, time_in_turns(queue, [] {}, {invert})[0], m, vectors);
   return choice;
 }
 
 // Of the factorization before: read between two of them, so that the choice of solves does not
 // depend on what the GPU has done when.
-void CudaDevice::judge_inverses(Lane& l) {
+void CudaDevice::judge_inverses(Lane& l, Precision triangle) {
+  const bool wide = triangle == Precision::fp64;
+  const std::uint32_t* const word = wide ? &l.words()->growth64 : &l.words()->growth;
   std::uint32_t bits = 0;
-  check(cudaMemcpyAsync(&bits, &l.words()->growth, sizeof bits, cudaMemcpyDeviceToHost, l.stream()),
+  check(cudaMemcpyAsync(&bits, word, sizeof bits, cudaMemcpyDeviceToHost, l.stream()),
         "cudaMemcpyAsync");
   check(cudaStreamSynchronize(l.stream()), "cudaStreamSynchronize");
   const auto growth = std::bit_cast<float>(bits);
-  if (growth <= most_growth || !by_inverses_) return;
-  by_inverses_ = false;
-  variants_.refuse(varied::solves, fmt::format("an inverse grew by {:.2g}", growth));
+  bool& grown = wide ? grown64_ : grown_;
+  if (growth <= (wide ? most_growth64 : most_growth) || grown) return;
+  grown = true;
+  variants_.refuse(wide ? varied::solves64 : varied::solves,
+                   fmt::format("an inverse grew by {:.2g}", growth));
 }
 
 std::int64_t CudaDevice::prepare_leaves(Queue& queue, Precision precision, std::int64_t rows) {
@@ -230,11 +287,9 @@ std::int64_t CudaDevice::prepare_leaves(Queue& queue, Precision precision, std::
   return leaf_scratch();
 }
 
-// All bits must be equal: an FP64 number is compared as two of FP32.
 template <class T>
 VariantChoice CudaDevice::try_leaf(Queue& queue, std::int64_t rows) {
   constexpr std::int64_t w = cuda::leaf_columns;
-  constexpr std::int64_t parts_of_number = sizeof(T) / sizeof(float);
   Lane& l = lane(queue);
   const cuda::LeafRoom room{properties_.multiProcessorCount, properties_.sharedMemPerBlockOptin};
   const auto fits = [&](std::int64_t m) {
@@ -266,7 +321,7 @@ VariantChoice CudaDevice::try_leaf(Queue& queue, std::int64_t rows) {
                   {.operands = [&] { copy(queue, a, lu); },
                    .few = [&] { leaf_at_once(queue, lu, 0, w, 0, pivots, status); },
                    .many = by_columns,
-                   .result = {reinterpret_cast<const float*>(lu.data), parts_of_number * m, w, m},
+                   .result = lu,
                    .rounding = 0},
                   status);
 }

@@ -122,17 +122,26 @@ void Lane::reserve_diagonal(std::int64_t n) {
   if (diagonal_.bytes() < bytes) diagonal_ = memory_->allocate(bytes, before_free_);
 }
 
+void Lane::reserve(Inverse& inverse, std::int64_t bytes) {
+  inverse.of = nullptr;
+  if (inverse.memory.bytes() >= bytes) return;
+  inverse.memory = {};
+  inverse.memory = memory_->allocate(bytes, before_free_);
+}
+
+void Lane::reserve_blocks(std::int64_t n) {
+  Inverse& to = inverse(Triangle::unit_lower);
+  reserve(to, cuda::inverted_lower * n * std::int64_t{sizeof(double)});
+  to.blocks = {to.memory.as<double>(), cuda::inverted_lower, n, cuda::inverted_lower};
+}
+
 void Lane::reserve_inverse(Triangle triangle, std::int64_t n) {
   Inverse& to = inverse(triangle);
-  to.of = nullptr;
   const std::int64_t ld = round_up(n, 64);  // whole cache lines
   const std::int64_t values = ld * n * std::int64_t{sizeof(Half)};
   const std::int64_t words = round_up(n * std::int64_t{sizeof(float)}, sizeof(double));
   const std::int64_t bytes = values + words + 2 * std::int64_t{sizeof(double)};
-  if (to.memory.bytes() < bytes) {
-    to.memory = {};
-    to.memory = memory_->allocate(bytes, before_free_);
-  }
+  reserve(to, bytes);
   std::byte* const at = to.memory.data();
   auto* const scale = reinterpret_cast<double*>(at + values + words);
   to.view = {{reinterpret_cast<Half*>(at), n, n, ld},

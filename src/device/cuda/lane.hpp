@@ -65,21 +65,25 @@ class Lane {
   /// The whole inverse of a triangle of a diagonal block (Device::prepare_solves()).
   struct Inverse {
     Buffer memory{};
-    const float* of = nullptr;  ///< the diagonal block; null: nothing is prepared
+    const void* of = nullptr;  ///< the diagonal block; null: nothing is prepared
     cuda::WholeInverse view{};
+    MatrixView<double> blocks{};  ///< of an FP64 triangle: cuda::invert_lower()
   };
   Inverse& inverse(Triangle triangle) { return inverses_[triangle == Triangle::upper ? 1 : 0]; }
   void forget_inverse(Triangle triangle) { inverse(triangle).of = nullptr; }
   /// Makes room for the inverse of a triangle of order n, and forgets what was there.
   void reserve_inverse(Triangle triangle, std::int64_t n);
+  /// The same for the inverses of the blocks of L in FP64.
+  void reserve_blocks(std::int64_t n);
 
   /// Values that one kernel passes to the next one, in device memory. Zero at first.
   struct Words {
     alignas(16) float alpha;  // cuBLASLt needs this alignment of scalars on the device
     alignas(16) float low_alpha;
     std::uint32_t largest_bits;
-    std::uint32_t growth;  ///< of all inverses so far: see cuda::round_inverse()
-    double scale;          ///< of right-hand sides
+    std::uint32_t growth;    ///< of all inverses so far: see cuda::round_inverse()
+    std::uint32_t growth64;  ///< the same of those in FP64
+    double scale;            ///< of right-hand sides
     cuda::SearchSpace search;
   };
   Words* words() const { return words_.as<Words>(); }
@@ -105,6 +109,8 @@ class Lane {
   Buffer workspace_;
   Buffer scratch_;
   Buffer diagonal_;
+  void reserve(Inverse& inverse, std::int64_t bytes);
+
   std::array<Inverse, 2> inverses_;
   Buffer words_;
 };

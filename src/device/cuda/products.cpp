@@ -248,9 +248,9 @@ void Products::add(Lane& lane, Reading reading, const float* alpha, const Factor
 // cuBLAS chooses its algorithms itself. The class decides only whether a rehearsal leaves the
 // product out: cuBLAS loads its kernels at their first use.
 void Products::add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
-                   MatrixView<double> c, Fp64Products products) {
+                   MatrixView<double> c, Fp64Products products, double beta) {
   if (!left_out(class_of(Reading::fp64, c.rows, c.columns, a.columns, lane.multiprocessors())))
-    add_product<double>(lane, alpha, a, b, c, Transpose::no, products);
+    add_product<double>(lane, alpha, a, b, c, Transpose::no, products, beta);
 }
 
 }  // namespace lupine

@@ -41,9 +41,9 @@ class Products {
   /// rounded then. alpha is in device memory.
   void add(Lane& lane, Reading reading, const float* alpha, const Factor& a, const Factor& b,
            AnyMatrix c);
-  /// C <- C + alpha A B in FP64, by cuBLAS.
+  /// C <- beta C + alpha A B in FP64, by cuBLAS.
   void add(Lane& lane, double alpha, MatrixView<const double> a, MatrixView<const double> b,
-           MatrixView<double> c, Fp64Products products = Fp64Products::native);
+           MatrixView<double> c, Fp64Products products = Fp64Products::native, double beta = 1);
 
   /// While on, only the first product of each class is computed: see Device::rehearse. If it is
   /// large, the algorithms that cuBLASLt offers for it are timed before. Turning the rehearsal off

@@ -19,6 +19,7 @@ namespace lupine {
 namespace varied {
 inline constexpr std::string_view diagonal = "diagonal block";
 inline constexpr std::string_view solves = "solves of a step";
+inline constexpr std::string_view solves64 = "solves of a step in fp64";
 inline constexpr std::string_view leaf32 = "leaf in fp32";
 inline constexpr std::string_view leaf64 = "leaf in fp64";
 }  // namespace varied

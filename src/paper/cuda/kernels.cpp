@@ -133,6 +133,13 @@ cudaError_t round_inverse(cudaStream_t stream, MatrixView<const float> inverse, 
   return error == cudaSuccess ? convert(stream, Precision::fp32, inverse.rows, inverse.columns, 6)
                               : error;
 }
+// Each block of threads has a block of L; a thread needs some 12 cycles for each of 8128 products.
+cudaError_t invert_lower(cudaStream_t stream, MatrixView<const double> l, MatrixView<double>,
+                         std::uint32_t*) {
+  if (l.empty()) return cudaSuccess;
+  launch(stream, {.start = 50e-6, .bytes = static_cast<double>(l.rows * inverted_lower * 16)});
+  return cudaSuccess;
+}
 cudaError_t split_diagonal(cudaStream_t stream, MatrixView<float> b, const float* diagonal,
                            MatrixView<Half>, const std::uint32_t*, double*) {
   return convert(stream, Precision::fp32, b.rows, b.columns, diagonal == nullptr ? 6 : 10);
