@@ -26,7 +26,7 @@ struct ProductChoice {
 /// By which of two variants a GPU computes an operation: few kernels, or many.
 struct VariantChoice {
   std::string operation{};
-  std::int64_t size = 0;  ///< order of the diagonal block, or rows of the leaf in the trial
+  std::int64_t size = 0;  ///< order of the diagonal block, or rows of leaves at most
   bool few = false;
   double few_milliseconds = -1;  ///< of the fastest trial; -1: not timed
   double many_milliseconds = -1;

@@ -292,8 +292,13 @@ void Measurements::cusolver() {
   constexpr double seconds_of_both = 100;
   const std::int64_t n = session_.remaining() > seconds_of_both ? 0 : 60000;
   const ordered_json getrf = solve("getrf", o_.trial ? 300 : n, 90);
-  if (getrf.is_object())
-    benchmark({.step = "hpl", .name = "HPL at Xgetrf's n", .n = getrf["n"].get<std::int64_t>()});
+  if (!getrf.is_object()) return;
+  const std::int64_t same = getrf["n"].get<std::int64_t>();
+  benchmark({.step = "hpl", .name = "HPL at Xgetrf's n", .n = same});
+  benchmark({.step = "hpl",
+             .name = "HPL at Xgetrf's n, reserve 0",
+             .n = same,
+             .words = {"--reserve", "0"}});
 }
 
 /// Writes the machine file of this GPU, with which `lupine predict` predicts runs on it.

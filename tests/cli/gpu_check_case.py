@@ -33,6 +33,7 @@ NAMES = ["lupine info", "nvidia-smi", "nvidia-smi, all", "device conformance",
          "first steps: nb 3072, reserve 0", "first steps: nb 3072, reserve 8",
          "first steps: nb 3072, reserve 16", "cuSOLVER IRSXgesv, the largest n",
          "HPL-MxP at IRSXgesv's largest n", "cuSOLVER Xgetrf, the largest n", "HPL at Xgetrf's n",
+         "HPL at Xgetrf's n, reserve 0",
          "profile by ncu", "machine file"]
 STEPS = ["device", "kernels", "sanitizer", "big", "mpi", "accuracy", "systems", "mxp", "ceilings", "hpl",
          "first_steps", "cusolver", "profile", "machine"]

@@ -82,7 +82,6 @@ TEST_CASE("solves with a triangle that is ready have the error of an update", "[
   Bench b;
   for (const std::int64_t n : {1, 7, 64, 65, 200, 256, 257, 600}) {
     Factored f = factored(b, safe_matrix(b, n));
-    b.device->prepare(*b.queue, {.width = n, .purpose = Precision::fp16, .inverts = true});
     for (const Precision purpose : {Precision::fp16, Precision::bf16})
       for (const std::int64_t vectors : {1, 130})
         for (const Triangle triangle : {Triangle::upper, Triangle::unit_lower})
@@ -95,7 +94,6 @@ TEST_CASE("no solve takes a triangle that belongs to another block", "[solve]") 
   constexpr std::int64_t n = 100;
   Factored first = factored(b, safe_matrix(b, n));
   Factored second = factored(b, safe_matrix(b, n));
-  b.device->prepare(*b.queue, {.width = n, .purpose = Precision::fp16, .inverts = true});
   b.device->prepare_solves(*b.queue, Triangle::upper, first.block.view(), Precision::fp16, 30);
   Floats right = uniform<float>(b, 30, n);
   const Expected e = expected(second, Triangle::upper, right.plain());
@@ -120,11 +118,12 @@ TEST_CASE("inverses that grow are not used from the next factorization on", "[so
   Floats growing(b, n, n);
   growing.set([](std::int64_t i, std::int64_t j) { return i == j ? 1.0f : i < j ? -1.0f : 0.0f; });
   Factored f = factored(b, std::move(growing));
-  const QueueWork work{.width = n, .purpose = Precision::fp16, .inverts = true};
+  const QueueWork work{
+      .width = n, .solved_rows = 5000, .purpose = Precision::fp16, .inverts = true};
   b.device->prepare(*b.queue, work);
-  b.device->prepare_solves(*b.queue, Triangle::upper, f.block.view(), Precision::fp16, 30);
+  b.device->prepare_solves(*b.queue, Triangle::upper, f.block.view(), Precision::fp16, 1 << 30);
   b.device->prepare(*b.queue, work);
-  b.device->prepare_solves(*b.queue, Triangle::upper, f.block.view(), Precision::fp16, 30);
+  b.device->prepare_solves(*b.queue, Triangle::upper, f.block.view(), Precision::fp16, 1 << 30);
   Floats right = uniform<float>(b, 30, n);
   const Plain before = right.plain();
   Low room(b, Precision::fp16, 30, n);

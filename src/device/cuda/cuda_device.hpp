@@ -207,8 +207,8 @@ class CudaDevice : public Device {
   };
   VariantChoice try_both(Queue& queue, const Trial& trial, FactorStatus* status);
   VariantChoice try_diagonal(Queue& queue, std::int64_t n);
-  VariantChoice try_solves(Queue& queue, std::int64_t n, std::int64_t vectors);
-  VariantChoice try_blocks(Queue& queue, std::int64_t n, std::int64_t vectors);
+  VariantChoice try_solves(Queue& queue, std::int64_t n);
+  VariantChoice try_blocks(Queue& queue, std::int64_t n);
   template <class T>
   VariantChoice try_leaf(Queue& queue, std::int64_t rows);
   std::vector<double> time_in_turns(Queue& queue, const std::function<void()>& operands,

@@ -138,7 +138,8 @@ std::int64_t CudaDevice::least_inverted(Precision triangle, std::int64_t n) cons
 void CudaDevice::prepare_solves(Queue& queue, Triangle triangle, ConstAnyMatrix lu,
                                 Precision purpose, std::int64_t vectors) {
   lane(queue).forget_inverse(triangle);
-  if (lu.empty() || lu.field != Field::real || vectors < least_inverted(lu.precision, lu.columns))
+  if (!lane(queue).inverts || lu.empty() || lu.field != Field::real ||
+      vectors < least_inverted(lu.precision, lu.columns))
     return;
   if (lu.precision == Precision::fp64 && inverts_blocks())
     make_blocks(lane(queue), lu.as<double>());

@@ -24,9 +24,14 @@ namespace {
 constexpr double rounded_solves = 0x1p-7;
 constexpr double rounded_factors = 1e-4;
 constexpr double rounded_solves64 = 1e-11;
-// Rows of a panel in a trial at most: more would take longer and say the same.
-constexpr std::int64_t most_rows = 4096;
-constexpr std::int64_t most_rows64 = 8192;
+// Right-hand sides of a trial, of 16 bits and in FP64: more would take longer and say the same.
+// With fewer, a trial takes longer than inverses could save, and solves make none.
+constexpr std::int64_t tried_vectors = 4096;
+constexpr std::int64_t tried_vectors64 = 8192;
+// Right-hand sides of which results are compared.
+constexpr std::int64_t compared_vectors = 512;
+// Rows of a leaf in a trial: so many, or a power of 4 times as many.
+constexpr std::int64_t leaf_rows = 4096;
 // Rounding errors of a solve with a whole inverse grow by the norms of its columns (0.3 of
 // HPL-MxP's matrices): beyond this, strips are better.
 constexpr float most_growth = 2;
@@ -58,13 +63,10 @@ double difference(const std::vector<T>& a, const std::vector<T>& b) {
   return most / largest;
 }
 
-// What is made `once` for all vectors, in milliseconds, pays off if there are enough of them.
-void pay_off(VariantChoice& choice, double once, std::int64_t tried, std::int64_t vectors) {
-  if (!choice.few) return;
-  const double each =
-      (choice.many_milliseconds - choice.few_milliseconds) / static_cast<double>(tried);
-  choice.few = once <= each * static_cast<double>(vectors);
-  if (choice.few) choice.least_vectors = static_cast<std::int64_t>(std::ceil(once / each));
+// What is made `once` for all vectors, in milliseconds, pays off from so many of them on.
+std::int64_t pays_off(const VariantChoice& choice, double once, std::int64_t tried) {
+  const double saved = choice.many_milliseconds - choice.few_milliseconds;
+  return static_cast<std::int64_t>(std::ceil(once / saved * static_cast<double>(tried)));
 }
 
 // Divides the memory of a trial.
@@ -173,10 +175,12 @@ std::int64_t CudaDevice::prepare_solvers(Queue& queue, const QueueWork& work) {
   Lane& l = lane(queue);
   const std::int64_t n = work.width;
   const std::int64_t vectors = std::max(work.solved_rows, work.solved_columns);
-  if (work.inverts) judge_inverses(l, Precision::fp32);
-  if (work.inverts && vectors > 0)
-    variants_.choose(varied::solves, n, [&] { return try_solves(queue, n, vectors); });
-  const std::int64_t least = work.inverts ? least_inverted(Precision::fp32, n) : vectors + 1;
+  l.inverts = work.inverts && (Variants::by_user() || vectors >= tried_vectors);
+  if (l.inverts) {
+    judge_inverses(l, Precision::fp32);
+    variants_.choose(varied::solves, n, [&] { return try_solves(queue, n); });
+  }
+  const std::int64_t least = l.inverts ? least_inverted(Precision::fp32, n) : vectors + 1;
   std::int64_t most =
       std::max(solve_scratch(Triangle::upper, n, std::min(work.solved_rows, least)),
                solve_scratch(Triangle::unit_lower, n, std::min(work.solved_columns, least)));
@@ -189,9 +193,9 @@ std::int64_t CudaDevice::prepare_solvers(Queue& queue, const QueueWork& work) {
 }
 
 // An inverse pays for itself from so many right-hand sides on.
-VariantChoice CudaDevice::try_solves(Queue& queue, std::int64_t n, std::int64_t vectors) {
+VariantChoice CudaDevice::try_solves(Queue& queue, std::int64_t n) {
   Lane& l = lane(queue);
-  const std::int64_t m = std::min(vectors, most_rows);
+  constexpr std::int64_t m = tried_vectors;
   const Buffer memory =
       trial_memory(l,
                    Parts::bytes(n, n, sizeof(float)) + 2 * Parts::bytes(m, n, sizeof(float)) +
@@ -217,22 +221,24 @@ VariantChoice CudaDevice::try_solves(Queue& queue, std::int64_t n, std::int64_t 
                                    .result = x,
                                    .rounding = rounded_solves},
                                   status);
-  pay_off(choice, time_in_turns(queue, [] {}, {invert})[0], m, vectors);
+  if (choice.few)
+    choice.least_vectors = pays_off(choice, time_in_turns(queue, [] {}, {invert})[0], m);
   return choice;
 }
 
 // Solves in FP64 take inverses where the kernel that makes them has room.
 void CudaDevice::prepare_blocks(Queue& queue, std::int64_t n, std::int64_t vectors) {
   Lane& l = lane(queue);
+  l.inverts = inverts_blocks() && (Variants::by_user() || vectors >= tried_vectors64);
+  if (!l.inverts) return;
   judge_inverses(l, Precision::fp64);
-  if (!inverts_blocks() || vectors == 0) return;
-  variants_.choose(varied::solves64, n, [&] { return try_blocks(queue, n, vectors); });
+  variants_.choose(varied::solves64, n, [&] { return try_blocks(queue, n); });
   if (least_inverted(Precision::fp64, n) <= vectors) l.reserve_blocks(n);
 }
 
-VariantChoice CudaDevice::try_blocks(Queue& queue, std::int64_t n, std::int64_t vectors) {
+VariantChoice CudaDevice::try_blocks(Queue& queue, std::int64_t n) {
   Lane& l = lane(queue);
-  const std::int64_t m = std::min(vectors, most_rows64);
+  constexpr std::int64_t m = tried_vectors64;
   const std::int64_t right = Parts::bytes(n, m, sizeof(double));
   const Buffer memory = trial_memory(l, 3 * Parts::bytes(n, n, sizeof(float)) + 3 * right, 0);
   if (memory.bytes() == 0) return {.why = "no memory for a trial"};
@@ -254,10 +260,11 @@ VariantChoice CudaDevice::try_blocks(Queue& queue, std::int64_t n, std::int64_t 
                                   {.operands = [&] { copy(queue, b, x); },
                                    .few = [&] { solve_by_blocks(queue, lu, x, room); },
                                    .many = [&] { solve_unit_lower(queue, lu, x); },
-                                   .result = x,
+                                   .result = x.block(0, 0, n, compared_vectors),
                                    .rounding = rounded_solves64},
                                   status);
-  pay_off(choice, time_in_turns(queue, [] {}, {invert})[0], m, vectors);
+  if (choice.few)
+    choice.least_vectors = pays_off(choice, time_in_turns(queue, [] {}, {invert})[0], m);
   return choice;
 }
 
@@ -280,10 +287,12 @@ void CudaDevice::judge_inverses(Lane& l, Precision triangle) {
 
 std::int64_t CudaDevice::prepare_leaves(Queue& queue, Precision precision, std::int64_t rows) {
   const bool wide = precision == Precision::fp64;
+  std::int64_t size = leaf_rows;
+  while (size < rows) size *= 4;
   const auto trial = [&] {
-    return wide ? try_leaf<double>(queue, rows) : try_leaf<float>(queue, rows);
+    return wide ? try_leaf<double>(queue, size) : try_leaf<float>(queue, size);
   };
-  variants_.choose(wide ? varied::leaf64 : varied::leaf32, rows, trial);
+  variants_.choose(wide ? varied::leaf64 : varied::leaf32, size, trial);
   return leaf_scratch();
 }
 
@@ -295,7 +304,7 @@ VariantChoice CudaDevice::try_leaf(Queue& queue, std::int64_t rows) {
   const auto fits = [&](std::int64_t m) {
     return cuda::leaf_fits(AnyMatrix(precision_of<T>, nullptr, m, w, m), room);
   };
-  std::int64_t m = std::max(rows, w);
+  std::int64_t m = rows;
   while (m > w && !fits(m)) m = std::max(w, m / 4 * 3);
   if (!fits(m)) return {.why = "no room in shared memory"};
   const std::int64_t words = Parts::bytes(w, 1, sizeof(std::int64_t));

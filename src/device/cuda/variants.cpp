@@ -58,6 +58,10 @@ Trials& trials() {
 
 }  // namespace
 
+bool Variants::by_user() {
+  return users_choice().has_value();
+}
+
 const VariantChoice& Variants::choose(std::string_view operation, std::int64_t size,
                                       const std::function<VariantChoice()>& trial) {
   const auto known = choices_.find({operation, size});

@@ -40,6 +40,8 @@ class Variants {
   bool few(std::string_view operation, std::int64_t size) const {
     return least_vectors(operation, size) == 0;
   }
+  /// Whether LUPINE_GPU_KERNELS decides, and no trial.
+  static bool by_user();
   /// Takes many kernels from now on.
   void refuse(std::string_view operation, const std::string& why);
   std::vector<VariantChoice> all() const;

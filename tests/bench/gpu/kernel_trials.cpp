@@ -14,7 +14,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <lupine/error.hpp>
+#include <set>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -88,6 +91,7 @@ class KernelTrials {
   double begin_ = clock_.now();
   int multiprocessors_ = 0;
   bool right_ = true;
+  std::set<std::pair<std::string, std::int64_t>> shown_;  // variants by operation and size
 };
 
 KernelTrials::Matrices KernelTrials::matrices(std::int64_t n) {
@@ -110,18 +114,21 @@ void KernelTrials::factor(const Matrices& m, int blocks) {
 // with those of the other.
 void KernelTrials::variants(std::int64_t n) {
   if (!goes_on()) return;
-  const std::int64_t rows = smoke() ? 300 : 60000;
-  for (const QueueWork& work :
-       {QueueWork{.width = n,
-       .solved_rows = rows,
-       .purpose = Precision::fp16,
-       .factors = true,
-       .inverts = true},
-        QueueWork{.width = n, .purpose = Precision::fp64, .permutes = true, .leaf_rows = 30 * n},
-        QueueWork{.width = n, .purpose = Precision::fp32, .permutes = true, .leaf_rows = 30 * n}})
+  const std::int64_t rows = smoke() ? 9000 : 60000;
+  const auto prepare = [&](const QueueWork& work) {
     meter_.device().prepare(meter_.queue(), work);
+  };
+  prepare({.width = n,
+           .solved_rows = rows,
+           .purpose = Precision::fp16,
+           .factors = true,
+           .inverts = true});
+  prepare({.width = n, .solved_columns = rows, .purpose = Precision::fp64, .inverts = true});
+  for (const Precision precision : {Precision::fp32, Precision::fp64})
+    for (const std::int64_t tall : {rows, std::int64_t{4096}})
+      prepare({.width = n, .purpose = precision, .permutes = true, .leaf_rows = tall});
   for (const VariantChoice& one : meter_.device().variant_choices()) {
-    if (one.size != n && one.size != 30 * n) continue;
+    if (!shown_.emplace(one.operation, one.size).second) continue;
     ordered_json line{{"part", "variants"},
                       {"name", fmt::format("{} of {}: {} kernels; few {:.3f} ms, many {:.3f} ms",
                                            one.operation, one.size, one.few ? "few" : "many",
