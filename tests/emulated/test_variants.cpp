@@ -19,7 +19,7 @@ const QueueWork lu{.width = order,
                    .factors = true,
                    .inverts = true};
 const QueueWork wide{
-    .width = 200, .solved_columns = 9000, .purpose = Precision::fp64, .inverts = true};
+    .width = 200, .solved_columns = 17000, .purpose = Precision::fp64, .inverts = true};
 const QueueWork panel{.width = 64, .purpose = Precision::fp64, .permutes = true, .leaf_rows = 700};
 
 VariantChoice choice(const Bench& b, std::string_view operation, std::int64_t size) {

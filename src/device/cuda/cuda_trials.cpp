@@ -25,9 +25,13 @@ constexpr double rounded_solves = 0x1p-7;
 constexpr double rounded_factors = 1e-4;
 constexpr double rounded_solves64 = 1e-11;
 // Right-hand sides of a trial, of 16 bits and in FP64: more would take longer and say the same.
-// With fewer, a trial takes longer than inverses could save, and solves make none.
 constexpr std::int64_t tried_vectors = 4096;
 constexpr std::int64_t tried_vectors64 = 8192;
+// Right-hand sides from which an LU makes a trial: with fewer, that takes longer than inverses
+// could save, and its solves make none. At n = 16384 the trial in FP64 and what inverses save are
+// some 10 ms each, by the rates of an H200.
+constexpr std::int64_t least_vectors = 4096;
+constexpr std::int64_t least_vectors64 = 16384;
 // Right-hand sides of which results are compared.
 constexpr std::int64_t compared_vectors = 512;
 // Rows of a leaf in a trial: so many, or a power of 4 times as many.
@@ -175,7 +179,7 @@ std::int64_t CudaDevice::prepare_solvers(Queue& queue, const QueueWork& work) {
   Lane& l = lane(queue);
   const std::int64_t n = work.width;
   const std::int64_t vectors = std::max(work.solved_rows, work.solved_columns);
-  l.inverts = work.inverts && (Variants::by_user() || vectors >= tried_vectors);
+  l.inverts = work.inverts && (Variants::by_user() || vectors >= least_vectors);
   if (l.inverts) {
     judge_inverses(l, Precision::fp32);
     variants_.choose(varied::solves, n, [&] { return try_solves(queue, n); });
@@ -229,7 +233,7 @@ VariantChoice CudaDevice::try_solves(Queue& queue, std::int64_t n) {
 // Solves in FP64 take inverses where the kernel that makes them has room.
 void CudaDevice::prepare_blocks(Queue& queue, std::int64_t n, std::int64_t vectors) {
   Lane& l = lane(queue);
-  l.inverts = inverts_blocks() && (Variants::by_user() || vectors >= tried_vectors64);
+  l.inverts = inverts_blocks() && (Variants::by_user() || vectors >= least_vectors64);
   if (!l.inverts) return;
   judge_inverses(l, Precision::fp64);
   variants_.choose(varied::solves64, n, [&] { return try_blocks(queue, n); });

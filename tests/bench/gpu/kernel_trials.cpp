@@ -114,7 +114,7 @@ void KernelTrials::factor(const Matrices& m, int blocks) {
 // with those of the other.
 void KernelTrials::variants(std::int64_t n) {
   if (!goes_on()) return;
-  const std::int64_t rows = smoke() ? 9000 : 60000;
+  const std::int64_t rows = smoke() ? 17000 : 60000;
   const auto prepare = [&](const QueueWork& work) {
     meter_.device().prepare(meter_.queue(), work);
   };
