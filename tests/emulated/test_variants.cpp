@@ -20,7 +20,7 @@ const QueueWork lu{.width = order,
                    .inverts = true};
 const QueueWork wide{
     .width = 200, .solved_columns = 17000, .purpose = Precision::fp64, .inverts = true};
-const QueueWork panel{.width = 64, .purpose = Precision::fp64, .permutes = true, .leaf_rows = 700};
+const QueueWork panel{.width = 64, .purpose = Precision::fp64, .permutes = true, .leaf_rows = 1100};
 
 VariantChoice choice(const Bench& b, std::string_view operation, std::int64_t size) {
   const std::vector<VariantChoice> all = b.device->variant_choices();
@@ -71,6 +71,19 @@ TEST_CASE("few right-hand sides are not worth a trial, nor an inverse", "[varian
   CHECK(emulation::kernels_started() == before);
 }
 
+TEST_CASE("a small panel makes no trial, and no leaf at once", "[variants]") {
+  Bench b;
+  QueueWork work = panel;
+  work.leaf_rows = 2;
+  b.device->prepare(*b.queue, work);
+  CHECK(b.device->variant_choices().empty());
+  Doubles a = uniform<double>(b, 40, 8);
+  DeviceMatrix<std::int64_t> pivots(b, 8, 1);
+  Status status(b);
+  CHECK_FALSE(b.device->factor_leaf(*b.queue, a.view(), 0, 8, 0, pivots.data(), status.data()));
+  CHECK(a.unchanged());
+}
+
 TEST_CASE("a block of another order follows the next larger one that was tried", "[variants]") {
   Bench b;
   b.device->prepare(*b.queue, {.width = order, .purpose = Precision::fp16, .factors = true});
@@ -99,8 +112,9 @@ TEST_CASE("choices: nothing tried, few from some vectors on, and refused", "[var
   all.choose(varied::diagonal, 100, found(false, 0));
   all.choose(varied::diagonal, 100, found(true, 0));
   all.choose(varied::diagonal, 200, found(true, 0));
-  CHECK(trials == 2);
-  for (const auto& [n, few] : {std::pair{50, false}, {100, false}, {101, true}, {900, true}})
+  all.choose(varied::diagonal, 300, found(false, 0));
+  CHECK(trials == 3);
+  for (const auto& [n, few] : {std::pair{50, false}, {100, false}, {101, true}, {900, false}})
     CHECK(all.few(varied::diagonal, n) == few);
   CHECK(all.few(varied::solves, 100));
   CHECK(all.few(varied::leaf32, 100));
@@ -109,11 +123,11 @@ TEST_CASE("choices: nothing tried, few from some vectors on, and refused", "[var
   all.refuse(varied::solves, "it grew");
   CHECK(all.least_vectors(varied::solves, 64) > 1000000000);
   CHECK(all.few(varied::diagonal, 200));
-  REQUIRE(all.all().size() == 3);
+  REQUIRE(all.all().size() == 4);
   CHECK(all.all().back().why == "it grew");
   // Another device of this process on the same GPU has the trials, and not the refusal.
   Variants other(7000);
   CHECK(other.choose(varied::solves, 100, found(false, 0)).few);
-  CHECK(trials == 3);
+  CHECK(trials == 4);
 }
 }  // namespace lupine::test::variants_tests

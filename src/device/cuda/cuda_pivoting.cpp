@@ -51,7 +51,7 @@ void CudaDevice::eliminate(Queue& queue, ConstAnyMatrix pivot_row, AnyMatrix row
 bool CudaDevice::factor_leaf(Queue& queue, AnyMatrix panel, std::int64_t begin, std::int64_t end,
                              std::int64_t first, std::int64_t* pivots, FactorStatus* status) {
   const bool wide = panel.precision == Precision::fp64;
-  return variants_.few(wide ? varied::leaf64 : varied::leaf32, panel.rows) &&
+  return lane(queue).leaves && variants_.few(wide ? varied::leaf64 : varied::leaf32, panel.rows) &&
          leaf_at_once(queue, panel, begin, end, first, pivots, status);
 }
 

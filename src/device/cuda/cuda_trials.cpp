@@ -34,8 +34,11 @@ constexpr std::int64_t least_vectors = 4096;
 constexpr std::int64_t least_vectors64 = 16384;
 // Right-hand sides of which results are compared.
 constexpr std::int64_t compared_vectors = 512;
-// Rows of a leaf in a trial: so many, or a power of 4 times as many.
+// Rows of a leaf in a trial: so many, or a power of 4 times as many. A panel of fewer rows than the
+// least makes no trial, which would take longer than all leaves of its LU, and factors its leaves
+// column by column.
 constexpr std::int64_t leaf_rows = 4096;
+constexpr std::int64_t least_leaf_rows = 1024;
 // Rounding errors of a solve with a whole inverse grow by the norms of its columns (0.3 of
 // HPL-MxP's matrices): beyond this, strips are better.
 constexpr float most_growth = 2;
@@ -291,6 +294,9 @@ void CudaDevice::judge_inverses(Lane& l, Precision triangle) {
 
 std::int64_t CudaDevice::prepare_leaves(Queue& queue, Precision precision, std::int64_t rows) {
   const bool wide = precision == Precision::fp64;
+  Lane& l = lane(queue);
+  l.leaves = Variants::by_user() || rows >= least_leaf_rows;
+  if (!l.leaves) return 0;
   std::int64_t size = leaf_rows;
   while (size < rows) size *= 4;
   const auto trial = [&] {

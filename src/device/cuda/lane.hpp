@@ -62,8 +62,9 @@ class Lane {
   /// A copy of n doubles of the host in device memory, made in the stream's order.
   const double* diagonal(const double* host, std::int64_t n);
 
-  /// Whether Device::prepare_solves() makes inverses.
+  /// Whether Device::prepare_solves() makes inverses, and factor_leaf() factors leaves.
   bool inverts = true;
+  bool leaves = true;
   /// The whole inverse of a triangle of a diagonal block (Device::prepare_solves()).
   struct Inverse {
     Buffer memory{};
