@@ -78,7 +78,7 @@ void check(Bench& b, const Factored& f, Triangle triangle, std::int64_t vectors,
 
 }  // namespace
 
-TEST_CASE("solves with a triangle that is ready have the error of an update", "[solve]") {
+TEST_CASE("solves with a triangle that is ready have the error of an update", "[solve][ready]") {
   Bench b;
   for (const std::int64_t n : {1, 7, 64, 65, 200, 256, 257, 600}) {
     Factored f = factored(b, safe_matrix(b, n));
@@ -89,7 +89,7 @@ TEST_CASE("solves with a triangle that is ready have the error of an update", "[
   }
 }
 
-TEST_CASE("no solve takes a triangle that belongs to another block", "[solve]") {
+TEST_CASE("no solve takes a triangle that belongs to another block", "[solve][ready]") {
   Bench b;
   constexpr std::int64_t n = 100;
   Factored first = factored(b, safe_matrix(b, n));
@@ -111,7 +111,7 @@ TEST_CASE("no solve takes a triangle that belongs to another block", "[solve]") 
   CHECK(worst <= 1e-2 * most);
 }
 
-TEST_CASE("inverses that grow are not used from the next factorization on", "[solve]") {
+TEST_CASE("inverses that grow are not used from the next factorization on", "[solve][ready]") {
   // U is 1 on its diagonal and -1 above it, so that its inverse grows to 2^18.
   Bench b;
   constexpr std::int64_t n = 20;
@@ -142,7 +142,7 @@ TEST_CASE("inverses that grow are not used from the next factorization on", "[so
   CHECK(worst <= 0x1p-12);
 }
 
-TEST_CASE("solves with L in FP64 that is ready are those of FP64", "[solve]") {
+TEST_CASE("solves with L in FP64 that is ready are those of FP64", "[solve][ready]") {
   Bench b;
   for (const std::int64_t n : {1, 2, 64, 127, 128, 129, 300, 512}) {
     // L of a matrix with partial pivoting has no number above 1, and small inverses.
