@@ -280,13 +280,14 @@ void CudaDevice::prepare(Queue& queue, const QueueWork& work) {
   l.blas();
   std::int64_t most = 0;
   const auto needs = [&](std::int64_t bytes) { most = std::max(most, bytes); };
-  for (const Triangle triangle : {Triangle::unit_lower, Triangle::upper})
-    l.forget_inverse(triangle);
   if (bytes_of(work.purpose) == 2 && work.field == Field::real) needs(prepare_solvers(queue, work));
   if (work.inverts && work.purpose == Precision::fp64)
     prepare_blocks(queue, work.width, work.solved_columns);
   // A step exchanges at most twice as many rows as it has columns.
   const std::int64_t column = 2 * work.width * bytes_of(Precision::fp64);
+  // Those of trials too, whose blocks are gone: another one may have their place.
+  for (const Triangle triangle : {Triangle::unit_lower, Triangle::upper})
+    l.forget_inverse(triangle);
   if (work.leaf_rows > 0 && work.field == Field::real)
     needs(prepare_leaves(queue, storage_for(work.purpose), work.leaf_rows));
   if (work.permutes && column > cuda::permuted_bytes) needs(std::max(permute_scratch, column));

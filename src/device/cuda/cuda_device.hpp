@@ -206,6 +206,8 @@ class CudaDevice : public Device {
     double rounding;        ///< largest difference of the results; 0: all bits must be equal
   };
   VariantChoice try_both(Queue& queue, const Trial& trial, FactorStatus* status);
+  VariantChoice try_inverses(Queue& queue, const Trial& trial, const std::function<void()>& invert,
+                             std::int64_t m, FactorStatus* status);
   VariantChoice try_diagonal(Queue& queue, std::int64_t n);
   VariantChoice try_solves(Queue& queue, std::int64_t n);
   VariantChoice try_blocks(Queue& queue, std::int64_t n);

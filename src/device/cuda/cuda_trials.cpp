@@ -70,12 +70,6 @@ double difference(const std::vector<T>& a, const std::vector<T>& b) {
   return most / largest;
 }
 
-// What is made `once` for all vectors, in milliseconds, pays off from so many of them on.
-std::int64_t pays_off(const VariantChoice& choice, double once, std::int64_t tried) {
-  const double saved = choice.many_milliseconds - choice.few_milliseconds;
-  return static_cast<std::int64_t>(std::ceil(once / saved * static_cast<double>(tried)));
-}
-
 // Divides the memory of a trial.
 class Parts {
  public:
@@ -199,7 +193,21 @@ std::int64_t CudaDevice::prepare_solvers(Queue& queue, const QueueWork& work) {
   return most;
 }
 
-// An inverse pays for itself from so many right-hand sides on.
+// Solves of m vectors with an inverse that `invert` makes once for all of them, which pays off from
+// so many vectors on.
+VariantChoice CudaDevice::try_inverses(Queue& queue, const Trial& trial,
+                                       const std::function<void()>& invert, std::int64_t m,
+                                       FactorStatus* status) {
+  invert();
+  VariantChoice choice = try_both(queue, trial, status);
+  if (!choice.few) return choice;
+  const double once = time_in_turns(queue, [] {}, {invert})[0];
+  const double saved = choice.many_milliseconds - choice.few_milliseconds;
+  choice.least_vectors =
+      static_cast<std::int64_t>(std::ceil(once / saved * static_cast<double>(m)));
+  return choice;
+}
+
 VariantChoice CudaDevice::try_solves(Queue& queue, std::int64_t n) {
   Lane& l = lane(queue);
   constexpr std::int64_t m = tried_vectors;
@@ -219,18 +227,14 @@ VariantChoice CudaDevice::try_solves(Queue& queue, std::int64_t n) {
   generate(queue, trial_matrix(n, true), all, all, lu);
   generate(queue, trial_matrix(std::max(m, n), false), Distribution(m, m, 1, 0), all, b);
   factor_diagonal(queue, lu, 0, status);
-  const auto invert = [&] { make_inverse(queue, Triangle::upper, lu); };
-  invert();
-  VariantChoice choice = try_both(queue,
-                                  {.operands = [&] { copy(queue, b, x); },
-                                   .few = [&] { solve_by_inverse(l, Triangle::upper, x, room); },
-                                   .many = [&] { solve_rounded(l, Triangle::upper, lu, x); },
-                                   .result = x,
-                                   .rounding = rounded_solves},
-                                  status);
-  if (choice.few)
-    choice.least_vectors = pays_off(choice, time_in_turns(queue, [] {}, {invert})[0], m);
-  return choice;
+  return try_inverses(
+      queue,
+      {.operands = [&] { copy(queue, b, x); },
+       .few = [&] { solve_by_inverse(l, Triangle::upper, x, room); },
+       .many = [&] { solve_rounded(l, Triangle::upper, lu, x); },
+       .result = x,
+       .rounding = rounded_solves},
+      [&] { make_inverse(queue, Triangle::upper, lu); }, m, status);
 }
 
 // Solves in FP64 take inverses where the kernel that makes them has room.
@@ -261,18 +265,14 @@ VariantChoice CudaDevice::try_blocks(Queue& queue, std::int64_t n) {
   factor_diagonal(queue, single, 0, status);
   check(cuda::convert(l.stream(), single, lu), "convert");  // numbers as small as those of an L
   generate(queue, trial_matrix(std::max(m, n), false), all, Distribution(m, m, 1, 0), b);
-  const auto invert = [&] { make_blocks(l, lu); };
-  invert();
-  VariantChoice choice = try_both(queue,
-                                  {.operands = [&] { copy(queue, b, x); },
-                                   .few = [&] { solve_by_blocks(queue, lu, x, room); },
-                                   .many = [&] { solve_unit_lower(queue, lu, x); },
-                                   .result = x.block(0, 0, n, compared_vectors),
-                                   .rounding = rounded_solves64},
-                                  status);
-  if (choice.few)
-    choice.least_vectors = pays_off(choice, time_in_turns(queue, [] {}, {invert})[0], m);
-  return choice;
+  return try_inverses(
+      queue,
+      {.operands = [&] { copy(queue, b, x); },
+       .few = [&] { solve_by_blocks(queue, lu, x, room); },
+       .many = [&] { solve_unit_lower(queue, lu, x); },
+       .result = x.block(0, 0, n, compared_vectors),
+       .rounding = rounded_solves64},
+      [&] { make_blocks(l, lu); }, m, status);
 }
 
 // Of the factorization before: read between two of them, so that the choice of solves does not
