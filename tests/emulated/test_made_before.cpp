@@ -17,7 +17,7 @@ TEST_CASE("handles and memory are made before messages are under way", "[.order]
         options.benchmark = benchmark;
         options.precision = benchmark == Benchmark::mxp ? Precision::fp16 : Precision::fp64;
         options.n = n;
-        options.run.nb = 40;
+        options.run.nb = n == 200 ? 96 : 40;  // with one tile on the diagonal, and with more
         options.run.lookahead = lookahead;
         options.run.device = device_choice().device;
         options.run.comm = device_choice().comm;

@@ -278,6 +278,7 @@ std::unique_ptr<Queue> CudaDevice::make_queue(Priority priority) {
 void CudaDevice::prepare(Queue& queue, const QueueWork& work) {
   Lane& l = lane(queue);
   l.blas();
+  l.inverted_from = Lane::never;
   std::int64_t most = 0;
   const auto needs = [&](std::int64_t bytes) { most = std::max(most, bytes); };
   if (bytes_of(work.purpose) == 2 && work.field == Field::real) needs(prepare_solvers(queue, work));

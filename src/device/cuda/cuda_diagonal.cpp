@@ -26,8 +26,8 @@ constexpr std::array triangles{Triangle::unit_lower, Triangle::upper};
 void CudaDevice::factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t begin,
                                  FactorStatus* status) {
   Lane& l = lane(queue);
-  variants_.few(varied::diagonal, a.rows) ? factor_at_once(l, a, begin, status)
-                                          : factor(l, a, begin, status);
+  const bool at_once = a.rows > cuda::tile_order && variants_.few(varied::diagonal, a.rows);
+  at_once ? factor_at_once(l, a, begin, status) : factor(l, a, begin, status);
 }
 
 void CudaDevice::factor_at_once(Lane& l, MatrixView<float> a, std::int64_t begin,

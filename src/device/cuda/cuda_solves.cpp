@@ -2,7 +2,6 @@
 // Solves with the triangles of a diagonal block, B <- B U^-1 and B <- L^-1 B. The class CudaDevice
 // describes the form of the block, and docs/numerics.md, 3.4, the rounding.
 #include <algorithm>
-#include <limits>
 
 #include "core/numbers.hpp"
 #include "device/cuda/blas.hpp"
@@ -113,8 +112,7 @@ void CudaDevice::solve_left_lower(Queue& queue, ConstAnyMatrix lu, AnyMatrix b, 
   Lane& l = lane(queue);
   // A few vectors, such as those of a step's own column, wait for more launches than cuBLAS makes.
   if (room.precision == Precision::fp64 && !room.empty() &&
-      l.inverse(Triangle::unit_lower).of == lu.data &&
-      b.columns >= least_inverted(Precision::fp64, lu.columns))
+      l.inverse(Triangle::unit_lower).of == lu.data && b.columns >= l.inverted_from)
     return solve_by_blocks(queue, lu.as<double>(), b.as<double>(), room.as<double>());
   if (lu.precision == Precision::fp64 || lu.field == Field::complex)
     return solve_unit_lower(queue, lu, b);
@@ -131,16 +129,14 @@ void CudaDevice::solve_panel(Lane& l, Triangle triangle, MatrixView<const float>
 
 std::int64_t CudaDevice::least_inverted(Precision triangle, std::int64_t n) const {
   const bool wide = triangle == Precision::fp64;
-  if (wide ? grown64_ : grown_) return std::numeric_limits<std::int64_t>::max();
+  if (wide ? grown64_ : grown_) return Lane::never;
   return variants_.least_vectors(wide ? varied::solves64 : varied::solves, n);
 }
 
 void CudaDevice::prepare_solves(Queue& queue, Triangle triangle, ConstAnyMatrix lu,
                                 Precision purpose, std::int64_t vectors) {
   lane(queue).forget_inverse(triangle);
-  if (!lane(queue).inverts || lu.empty() || lu.field != Field::real ||
-      vectors < least_inverted(lu.precision, lu.columns))
-    return;
+  if (lu.empty() || lu.field != Field::real || vectors < lane(queue).inverted_from) return;
   if (lu.precision == Precision::fp64 && inverts_blocks())
     make_blocks(lane(queue), lu.as<double>());
   if (lu.precision == Precision::fp32 && bytes_of(purpose) == 2)

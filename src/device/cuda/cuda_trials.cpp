@@ -148,7 +148,8 @@ Buffer CudaDevice::trial_memory(Lane& lane, std::int64_t bytes, std::int64_t scr
 std::int64_t CudaDevice::prepare_factors(Queue& queue, std::int64_t n) {
   if (n <= cuda::tile_order) return 0;
   const auto trial = [&] { return try_diagonal(queue, n); };
-  return variants_.choose(varied::diagonal, n, trial).few ? cuda::factor_block_scratch(n) : 0;
+  variants_.choose(varied::diagonal, n, trial);
+  return cuda::factor_block_scratch(n);  // the last block has another order, for which few may do
 }
 
 VariantChoice CudaDevice::try_diagonal(Queue& queue, std::int64_t n) {
@@ -176,16 +177,15 @@ std::int64_t CudaDevice::prepare_solvers(Queue& queue, const QueueWork& work) {
   Lane& l = lane(queue);
   const std::int64_t n = work.width;
   const std::int64_t vectors = std::max(work.solved_rows, work.solved_columns);
-  l.inverts = work.inverts && (Variants::by_user() || vectors >= least_vectors);
-  if (l.inverts) {
+  if (work.inverts && (Variants::by_user() || vectors >= least_vectors)) {
     judge_inverses(l, Precision::fp32);
     variants_.choose(varied::solves, n, [&] { return try_solves(queue, n); });
+    l.inverted_from = least_inverted(Precision::fp32, n);
   }
-  const std::int64_t least = l.inverts ? least_inverted(Precision::fp32, n) : vectors + 1;
-  std::int64_t most =
-      std::max(solve_scratch(Triangle::upper, n, std::min(work.solved_rows, least)),
-               solve_scratch(Triangle::unit_lower, n, std::min(work.solved_columns, least)));
-  if (least <= vectors) {
+  std::int64_t most = std::max(
+      solve_scratch(Triangle::upper, n, std::min(work.solved_rows, l.inverted_from)),
+      solve_scratch(Triangle::unit_lower, n, std::min(work.solved_columns, l.inverted_from)));
+  if (l.inverted_from <= vectors) {
     for (const Triangle triangle : {Triangle::unit_lower, Triangle::upper})
       l.reserve_inverse(triangle, n);
     most = std::max(most, inverse_scratch(n));
@@ -240,11 +240,11 @@ VariantChoice CudaDevice::try_solves(Queue& queue, std::int64_t n) {
 // Solves in FP64 take inverses where the kernel that makes them has room.
 void CudaDevice::prepare_blocks(Queue& queue, std::int64_t n, std::int64_t vectors) {
   Lane& l = lane(queue);
-  l.inverts = inverts_blocks() && (Variants::by_user() || vectors >= least_vectors64);
-  if (!l.inverts) return;
+  if (!inverts_blocks() || (!Variants::by_user() && vectors < least_vectors64)) return;
   judge_inverses(l, Precision::fp64);
   variants_.choose(varied::solves64, n, [&] { return try_blocks(queue, n); });
-  if (least_inverted(Precision::fp64, n) <= vectors) l.reserve_blocks(n);
+  l.inverted_from = least_inverted(Precision::fp64, n);
+  if (l.inverted_from <= vectors) l.reserve_blocks(n);
 }
 
 VariantChoice CudaDevice::try_blocks(Queue& queue, std::int64_t n) {

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -62,8 +63,11 @@ class Lane {
   /// A copy of n doubles of the host in device memory, made in the stream's order.
   const double* diagonal(const double* host, std::int64_t n);
 
-  /// Whether Device::prepare_solves() makes inverses, and factor_leaf() factors leaves.
-  bool inverts = true;
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  /// Right-hand sides from which Device::prepare_solves() makes inverses; Device::prepare() sets
+  /// it, for diagonal blocks of every order up to that of the work.
+  std::int64_t inverted_from = 0;
+  /// Whether factor_leaf() factors leaves.
   bool leaves = true;
   /// The whole inverse of a triangle of a diagonal block (Device::prepare_solves()).
   struct Inverse {

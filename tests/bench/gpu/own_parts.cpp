@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "device/cuda/variants.hpp"
 #include "panel.hpp"
 
 namespace lupine {
@@ -53,7 +54,7 @@ class OwnParts {
   void vectors();
   void panel();
   void solves(MatrixView<float> block, MatrixView<float> column);
-  void inverses(MatrixView<float> block);
+  bool inverses(MatrixView<float> block);
   void pivoted_panel();
   void permutation();
 
@@ -162,7 +163,7 @@ void OwnParts::solves(MatrixView<float> block, MatrixView<float> column) {
                    : AnyMatrix{};
     };
     const std::string how = ready ? "_ready" : "";
-    if (ready) inverses(block);
+    if (ready && !inverses(block)) return;
     measure("solve_right_upper" + how, column, [&](MatrixView<float> b) {
       device_.solve_right_upper(queue_, block, b, Precision::fp16, rounded(b));
     });
@@ -172,10 +173,18 @@ void OwnParts::solves(MatrixView<float> block, MatrixView<float> column) {
   }
 }
 
-// Makes both triangles ready.
-void OwnParts::inverses(MatrixView<float> block) {
+// Makes both triangles ready, where solves by inverses are faster.
+bool OwnParts::inverses(MatrixView<float> block) {
+  device_.prepare(queue_, {.width = block.rows,
+                           .solved_rows = sizes_.solved,
+                           .solved_columns = sizes_.solved,
+                           .purpose = Precision::fp16,
+                           .inverts = true});
+  if (std::ranges::none_of(device_.variant_choices(), [](const VariantChoice& choice) {
+        return choice.operation == varied::solves && choice.few;
+      }))
+    return false;
   const auto n = static_cast<double>(block.rows);
-  device_.prepare(queue_, {.width = block.rows, .purpose = Precision::fp16, .inverts = true});
   for (const Triangle triangle : {Triangle::upper, Triangle::unit_lower}) {
     const Timing timing = meter_.sustain(meter_.brief(), [&] {
       device_.prepare_solves(queue_, triangle, block, Precision::fp16, sizes_.solved);
@@ -185,6 +194,7 @@ void OwnParts::inverses(MatrixView<float> block) {
                  {"name", fmt::format("inverse of {}, order {}", of, block.rows)}},
                 timing, n * n * n / 3, tera, "TFLOP/s", meter_.reached.fp32);
   }
+  return true;
 }
 
 /// A panel with pivoting, factored by columns and products as on a single GPU.
