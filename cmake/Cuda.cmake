@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The CUDA device is a library of its own. Machine code for the data-centre GPUs that the compiler
 # knows, and portable code of the newest of them for what comes later.
-set(LUPINE_NVIDIA_DRIVER /proc/driver/nvidia/version
+set(SPEEDWELL_NVIDIA_DRIVER /proc/driver/nvidia/version
     CACHE FILEPATH "What is there on a machine with NVIDIA's driver")
-mark_as_advanced(LUPINE_NVIDIA_DRIVER)
-set(LUPINE_HAVE_CUDA OFF)
+mark_as_advanced(SPEEDWELL_NVIDIA_DRIVER)
+set(SPEEDWELL_HAVE_CUDA OFF)
 set(without_cuda "")
 
 # nvcc is often installed and not in PATH. What was not found before may be there now.
-macro(lupine_find_nvcc)
+macro(speedwell_find_nvcc)
   if(NOT CMAKE_CUDA_COMPILER)
     unset(CMAKE_CUDA_COMPILER CACHE)
     if("$ENV{CUDACXX}" STREQUAL "")
-      find_program(LUPINE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
+      find_program(SPEEDWELL_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
                    PATH_SUFFIXES bin)
-      mark_as_advanced(LUPINE_NVCC)
-      if(LUPINE_NVCC)
-        set(ENV{CUDACXX} ${LUPINE_NVCC})
+      mark_as_advanced(SPEEDWELL_NVCC)
+      if(SPEEDWELL_NVCC)
+        set(ENV{CUDACXX} ${SPEEDWELL_NVCC})
       endif()
     endif()
     include(CheckLanguage)
@@ -24,7 +24,7 @@ macro(lupine_find_nvcc)
   endif()
 endmacro()
 
-macro(lupine_enable_cuda)
+macro(speedwell_enable_cuda)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch
                     OUTPUT_VARIABLE known ERROR_QUIET)
@@ -44,42 +44,42 @@ macro(lupine_enable_cuda)
   find_package(CUDAToolkit)
 endmacro()
 
-if(NOT LUPINE_CUDA STREQUAL "OFF")
-  lupine_find_nvcc()
+if(NOT SPEEDWELL_CUDA STREQUAL "OFF")
+  speedwell_find_nvcc()
   if(NOT CMAKE_CUDA_COMPILER)
     set(without_cuda "no nvcc that works was found (CUDACXX, CUDA_HOME, PATH, /usr/local/cuda)")
   else()
-    lupine_enable_cuda()
+    speedwell_enable_cuda()
     if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12)
       set(without_cuda
           "${CMAKE_CUDA_COMPILER} is of CUDA ${CMAKE_CUDA_COMPILER_VERSION}; needed is 12 or later")
     elseif(NOT TARGET CUDA::cublasLt OR NOT TARGET CUDA::cublas)
       set(without_cuda "cuBLAS was not found beside ${CMAKE_CUDA_COMPILER}")
     else()
-      set(LUPINE_HAVE_CUDA ON)
+      set(SPEEDWELL_HAVE_CUDA ON)
     endif()
   endif()
 endif()
-if(LUPINE_CUDA STREQUAL "ON" AND NOT LUPINE_HAVE_CUDA)
-  message(FATAL_ERROR "LUPINE_CUDA=ON, but ${without_cuda}")
-elseif(without_cuda AND EXISTS "${LUPINE_NVIDIA_DRIVER}")
+if(SPEEDWELL_CUDA STREQUAL "ON" AND NOT SPEEDWELL_HAVE_CUDA)
+  message(FATAL_ERROR "SPEEDWELL_CUDA=ON, but ${without_cuda}")
+elseif(without_cuda AND EXISTS "${SPEEDWELL_NVIDIA_DRIVER}")
   message(NOTICE "This machine has NVIDIA's driver, but ${without_cuda}: "
-                 "Lupine will compute on the CPU alone")
+                 "Speedwell will compute on the CPU alone")
 endif()
-message(STATUS "CUDA: ${LUPINE_HAVE_CUDA} ${CMAKE_CUDA_COMPILER_VERSION} "
+message(STATUS "CUDA: ${SPEEDWELL_HAVE_CUDA} ${CMAKE_CUDA_COMPILER_VERSION} "
                "${CMAKE_CUDA_ARCHITECTURES}")
 
-# lupine_load_cuda(targets...): programs and libraries that load the CUDA device have it beside them.
-function(lupine_load_cuda)
-  if(LUPINE_HAVE_CUDA)
+# speedwell_load_cuda(targets...): programs and libraries that load the CUDA device have it beside them.
+function(speedwell_load_cuda)
+  if(SPEEDWELL_HAVE_CUDA)
     foreach(target ${ARGN})
-      add_dependencies(${target} lupine_cuda)
+      add_dependencies(${target} speedwell_cuda)
     endforeach()
   endif()
 endfunction()
 
 # The sources of the CUDA device: for GPUs, for emulated ones, and for simulated machines.
-set(lupine_cuda_device blas blas_emulation check cuda_device cuda_diagonal cuda_pivoting
+set(speedwell_cuda_device blas blas_emulation check cuda_device cuda_diagonal cuda_pivoting
                        cuda_refinement cuda_sharing cuda_solves cuda_trials gpu_memory green_parts lane
                        launch_grid nccl_api peers product_call product_trials products variants)
-list(TRANSFORM lupine_cuda_device REPLACE "(.+)" "device/cuda/\\1.cpp")
+list(TRANSFORM speedwell_cuda_device REPLACE "(.+)" "device/cuda/\\1.cpp")

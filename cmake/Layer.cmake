@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# lupine_layer(name [SOURCES ...] [DEPENDS ...] [PRIVATE ...]): one folder, one static library
-# lupine_<name>. SOURCES: all of the folder where they are not given.
-add_library(lupine_flags INTERFACE)
+# speedwell_layer(name [SOURCES ...] [DEPENDS ...] [PRIVATE ...]): one folder, one static library
+# speedwell_<name>. SOURCES: all of the folder where they are not given.
+add_library(speedwell_flags INTERFACE)
 set(cxx_options
   -ffp-contract=off  # the same bits from every instruction set
   -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
@@ -9,36 +9,36 @@ set(cxx_options
   $<$<NOT:$<AND:$<CXX_COMPILER_ID:Clang>,$<BOOL:${CMAKE_UNITY_BUILD}>>>:-Wshadow>
   # Clang 19 with GCC 12's library; and loops of which Clang does not vectorize each.
   $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations;-Wno-pass-failed>
-  $<$<BOOL:${LUPINE_WERROR}>:-Werror>
+  $<$<BOOL:${SPEEDWELL_WERROR}>:-Werror>
   # GCC's flow analysis reports false ones inside the standard library, others with each version.
-  $<$<AND:$<BOOL:${LUPINE_WERROR}>,$<CXX_COMPILER_ID:GNU>>:
+  $<$<AND:$<BOOL:${SPEEDWELL_WERROR}>,$<CXX_COMPILER_ID:GNU>>:
     -Wno-error=array-bounds;-Wno-error=restrict;-Wno-error=stringop-overflow>)
 set(cuda_options
   -lineinfo  # compute-sanitizer and profilers then name source lines; the code stays the same
   -fmad=false --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra
-  "$<$<BOOL:${LUPINE_WERROR}>:SHELL:-Werror all-warnings>")
-target_compile_options(lupine_flags INTERFACE
+  "$<$<BOOL:${SPEEDWELL_WERROR}>:SHELL:-Werror all-warnings>")
+target_compile_options(speedwell_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${cxx_options}>" "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}>")
-# What LUPINE_EXPECTS (core/expects.hpp) does.
-target_compile_definitions(lupine_flags INTERFACE
-  LUPINE_CHECK_PRECONDITIONS=$<BOOL:${LUPINE_CHECKS}>)
+# What SPEEDWELL_EXPECTS (core/expects.hpp) does.
+target_compile_definitions(speedwell_flags INTERFACE
+  SPEEDWELL_CHECK_PRECONDITIONS=$<BOOL:${SPEEDWELL_CHECKS}>)
 # MPI is called from C++ by its C interface. The C++ one, long withdrawn, costs every file that
 # includes mpi.h half a second.
-target_compile_definitions(lupine_flags INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-target_include_directories(lupine_flags INTERFACE
+target_compile_definitions(speedwell_flags INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+target_include_directories(speedwell_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/kernels)
 
 # For code that runs once in a run, and for tests: compiling it takes longer than running it.
-set(lupine_quickly_compiled $<$<CONFIG:Release>:-O1>)
+set(speedwell_quickly_compiled $<$<CONFIG:Release>:-O1>)
 
-function(lupine_layer name)
+function(speedwell_layer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${name}/*.cpp)
   endif()
   if(NOT ARG_SOURCES)
-    message(FATAL_ERROR "lupine_layer(${name}): no sources")
+    message(FATAL_ERROR "speedwell_layer(${name}): no sources")
   endif()
-  add_library(lupine_${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(lupine_${name} PUBLIC lupine_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+  add_library(speedwell_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(speedwell_${name} PUBLIC speedwell_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
 endfunction()

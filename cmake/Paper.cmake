@@ -1,86 +1,86 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# lupine-predict: the layers of a run, compiled against SimGrid's MPI (SMPI) and simulated CUDA. What
+# speedwell-predict: the layers of a run, compiled against SimGrid's MPI (SMPI) and simulated CUDA. What
 # does not know MPI is linked as it is.
-set(LUPINE_HAVE_SIMGRID OFF)
-if(NOT LUPINE_SIMGRID STREQUAL "OFF")
-  find_library(LUPINE_SIMGRID_LIBRARY simgrid)
-  find_path(LUPINE_SIMGRID_INCLUDE simgrid/s4u.hpp)
-  find_path(LUPINE_SMPI_INCLUDE mpi.h PATHS ${LUPINE_SIMGRID_INCLUDE}/smpi NO_DEFAULT_PATH)
+set(SPEEDWELL_HAVE_SIMGRID OFF)
+if(NOT SPEEDWELL_SIMGRID STREQUAL "OFF")
+  find_library(SPEEDWELL_SIMGRID_LIBRARY simgrid)
+  find_path(SPEEDWELL_SIMGRID_INCLUDE simgrid/s4u.hpp)
+  find_path(SPEEDWELL_SMPI_INCLUDE mpi.h PATHS ${SPEEDWELL_SIMGRID_INCLUDE}/smpi NO_DEFAULT_PATH)
   set(simgrid_version 0)
-  if(LUPINE_SIMGRID_LIBRARY AND LUPINE_SIMGRID_INCLUDE AND LUPINE_SMPI_INCLUDE)
-    file(READ ${LUPINE_SIMGRID_INCLUDE}/simgrid/version.h simgrid_header)
+  if(SPEEDWELL_SIMGRID_LIBRARY AND SPEEDWELL_SIMGRID_INCLUDE AND SPEEDWELL_SMPI_INCLUDE)
+    file(READ ${SPEEDWELL_SIMGRID_INCLUDE}/simgrid/version.h simgrid_header)
     string(REGEX REPLACE ".*VERSION_MAJOR +([0-9]+).*VERSION_MINOR +([0-9]+).*" "\\1.\\2"
            simgrid_version "${simgrid_header}")
   endif()
   if(simgrid_version VERSION_GREATER_EQUAL 3.32)
-    set(LUPINE_HAVE_SIMGRID ON)
-  elseif(LUPINE_SIMGRID STREQUAL "ON")
+    set(SPEEDWELL_HAVE_SIMGRID ON)
+  elseif(SPEEDWELL_SIMGRID STREQUAL "ON")
     message(FATAL_ERROR
-      "LUPINE_SIMGRID=ON, but SimGrid 3.32 or later was not found (Debian: libsimgrid-dev)")
+      "SPEEDWELL_SIMGRID=ON, but SimGrid 3.32 or later was not found (Debian: libsimgrid-dev)")
   endif()
 endif()
-message(STATUS "SimGrid: ${LUPINE_HAVE_SIMGRID}")
+message(STATUS "SimGrid: ${SPEEDWELL_HAVE_SIMGRID}")
 # The shipped machines, where the program looks for them beside itself.
-file(GLOB machines CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/share/lupine/machines/*.json)
+file(GLOB machines CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/share/speedwell/machines/*.json)
 set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${machines})
-file(COPY ${machines} DESTINATION ${PROJECT_BINARY_DIR}/share/lupine/machines)
-if(NOT LUPINE_HAVE_SIMGRID)
+file(COPY ${machines} DESTINATION ${PROJECT_BINARY_DIR}/share/speedwell/machines)
+if(NOT SPEEDWELL_HAVE_SIMGRID)
   return()
 endif()
 
 set(src ${PROJECT_SOURCE_DIR}/src)
-add_executable(lupine_paper ${src}/paper/main.cpp)
-set_target_properties(lupine_paper PROPERTIES OUTPUT_NAME lupine-predict)
+add_executable(speedwell_paper ${src}/paper/main.cpp)
+set_target_properties(speedwell_paper PROPERTIES OUTPUT_NAME speedwell-predict)
 
 # What the program and the objects of its layers have in common. SMPI's headers would replace malloc.
-add_library(lupine_paper_flags INTERFACE)
-target_include_directories(lupine_paper_flags SYSTEM BEFORE INTERFACE
-  ${LUPINE_SMPI_INCLUDE} ${LUPINE_SIMGRID_INCLUDE} ${PROJECT_SOURCE_DIR}/kernels/cuda/declarations)
-target_include_directories(lupine_paper_flags INTERFACE ${PROJECT_BINARY_DIR}/generated)
-target_compile_options(lupine_paper_flags INTERFACE $<$<CONFIG:Release>:-O2> -Wno-deprecated-declarations)
-target_compile_definitions(lupine_paper_flags INTERFACE SMPI_NO_OVERRIDE_MALLOC
-  LUPINE_LIBRARY_VERSION="${PROJECT_VERSION}")
-target_link_libraries(lupine_paper_flags INTERFACE lupine_flags OpenMP::OpenMP_CXX fmt::fmt
+add_library(speedwell_paper_flags INTERFACE)
+target_include_directories(speedwell_paper_flags SYSTEM BEFORE INTERFACE
+  ${SPEEDWELL_SMPI_INCLUDE} ${SPEEDWELL_SIMGRID_INCLUDE} ${PROJECT_SOURCE_DIR}/kernels/cuda/declarations)
+target_include_directories(speedwell_paper_flags INTERFACE ${PROJECT_BINARY_DIR}/generated)
+target_compile_options(speedwell_paper_flags INTERFACE $<$<CONFIG:Release>:-O2> -Wno-deprecated-declarations)
+target_compile_definitions(speedwell_paper_flags INTERFACE SMPI_NO_OVERRIDE_MALLOC
+  SPEEDWELL_LIBRARY_VERSION="${PROJECT_VERSION}")
+target_link_libraries(speedwell_paper_flags INTERFACE speedwell_flags OpenMP::OpenMP_CXX fmt::fmt
                       nlohmann_json::nlohmann_json CLI11::CLI11)
 
-# lupine_paper_layer(name patterns...): the objects of a layer, of sources by their names below src/.
+# speedwell_paper_layer(name patterns...): the objects of a layer, of sources by their names below src/.
 # paper/host.cpp stands in the place of four of them.
-function(lupine_paper_layer name)
+function(speedwell_paper_layer name)
   list(TRANSFORM ARGN PREPEND ${src}/)
   file(GLOB sources CONFIGURE_DEPENDS ${ARGN})
   list(FILTER sources EXCLUDE REGEX "/(comm/host_name|setup/memory|refine/vector_memory|factor/equal_memory|paper/main)[.]cpp$")
-  add_library(lupine_paper_${name} OBJECT ${sources})
-  target_link_libraries(lupine_paper_${name} PRIVATE lupine_paper_flags)
-  add_dependencies(lupine_paper_${name} lupine_revision)
+  add_library(speedwell_paper_${name} OBJECT ${sources})
+  target_link_libraries(speedwell_paper_${name} PRIVATE speedwell_paper_flags)
+  add_dependencies(speedwell_paper_${name} speedwell_revision)
   if(NOT name MATCHES "^paper")  # clang-tidy has read these sources once
-    set_target_properties(lupine_paper_${name} PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
+    set_target_properties(speedwell_paper_${name} PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
   endif()
-  target_sources(lupine_paper PRIVATE $<TARGET_OBJECTS:lupine_paper_${name}>)
+  target_sources(speedwell_paper PRIVATE $<TARGET_OBJECTS:speedwell_paper_${name}>)
 endfunction()
 
 foreach(layer comm matrix transport generate factor refine setup)
-  lupine_paper_layer(${layer} ${layer}/*.cpp)
+  speedwell_paper_layer(${layer} ${layer}/*.cpp)
 endforeach()
-lupine_paper_layer(solve solve/attempt.cpp)
-lupine_paper_layer(device device/buffer.cpp device/device.cpp device/device_traits.cpp
+speedwell_paper_layer(solve solve/attempt.cpp)
+speedwell_paper_layer(device device/buffer.cpp device/device.cpp device/device_traits.cpp
                      device/checksum_keys.cpp device/emulation_workspace.cpp host/process_seed.cpp)
-lupine_paper_layer(cuda ${lupine_cuda_device})
+speedwell_paper_layer(cuda ${speedwell_cuda_device})
 set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-lupine_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/choices.cpp compare/comparison.cpp check/outliers.cpp
+speedwell_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/choices.cpp compare/comparison.cpp check/outliers.cpp
   bench/first_steps.cpp bench/rules.cpp bench/run_tracer.cpp bench/step_window.cpp)
-lupine_paper_layer(report report/benchmark_json.cpp report/benchmark_report.cpp
+speedwell_paper_layer(report report/benchmark_json.cpp report/benchmark_report.cpp
   report/sensor_text.cpp report/monitor_report.cpp report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/same_run.cpp report/submission.cpp report/trace_report.cpp)
-lupine_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp app/command_table.cpp
+speedwell_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp app/command_table.cpp
   app/completion.cpp app/examples.cpp app/man_page.cpp app/submission_folder.cpp app/suggestion.cpp
   app/system_facts.cpp
   app/files.cpp app/monitor.cpp app/option.cpp app/output.cpp app/profile_place.cpp)
-lupine_paper_layer(paper paper/*.cpp)
-lupine_paper_layer(paper_cuda paper/cuda/*.cpp ../kernels/cuda/green_contexts.cpp)
-set_target_properties(lupine_paper_paper_cuda PROPERTIES UNITY_BUILD OFF)  # structs of CUDA's handles
+speedwell_paper_layer(paper paper/*.cpp)
+speedwell_paper_layer(paper_cuda paper/cuda/*.cpp ../kernels/cuda/green_contexts.cpp)
+set_target_properties(speedwell_paper_paper_cuda PROPERTIES UNITY_BUILD OFF)  # structs of CUDA's handles
 
-target_link_libraries(lupine_paper PRIVATE lupine_paper_flags lupine_model lupine_io lupine_sensors lupine_kernels
-  lupine_grid lupine_core Threads::Threads ${LUPINE_SIMGRID_LIBRARY})
-add_dependencies(lupine_paper lupine_revision)
+target_link_libraries(speedwell_paper PRIVATE speedwell_paper_flags speedwell_model speedwell_io speedwell_sensors speedwell_kernels
+  speedwell_grid speedwell_core Threads::Threads ${SPEEDWELL_SIMGRID_LIBRARY})
+add_dependencies(speedwell_paper speedwell_revision)
 
-install(TARGETS lupine_paper RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS speedwell_paper RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -7,6 +7,6 @@ if(NOT revision)
 endif()
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT
 "#pragma once
-#define LUPINE_VERSION \"@VERSION@\"
-#define LUPINE_REVISION \"@revision@\"
+#define SPEEDWELL_VERSION \"@VERSION@\"
+#define SPEEDWELL_REVISION \"@revision@\"
 " @ONLY)

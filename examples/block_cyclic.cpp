@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A lies block-cyclically over a process grid, as ScaLAPACK has it, and is read where it is.
-#include <lupine/lupine.hpp>
+#include <speedwell/speedwell.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   MPI_Dims_create(ranks, 2, grid);
-  lupine::SolveOptions options;
+  speedwell::SolveOptions options;
   options.run.nprow = grid[0];
   options.run.npcol = grid[1];
 
@@ -37,15 +37,15 @@ int main(int argc, char** argv) {
   if (rank == 0) b[0] = 1;
 
   try {
-    const lupine::Descriptor of_a{1, 0, n, n, nb, nb, 0, 0, lld};
-    const lupine::Descriptor of_b{1, 0, n, 1, nb, nb, 0, 0, lld};
-    const lupine::Solution s =
-        lupine::solve(MPI_COMM_WORLD, lupine::Matrix::block_cyclic(of_a, a.data()),
-                      lupine::RightHandSide::block_cyclic(of_b, b.data()), options);
+    const speedwell::Descriptor of_a{1, 0, n, n, nb, nb, 0, 0, lld};
+    const speedwell::Descriptor of_b{1, 0, n, 1, nb, nb, 0, 0, lld};
+    const speedwell::Solution s =
+        speedwell::solve(MPI_COMM_WORLD, speedwell::Matrix::block_cyclic(of_a, a.data()),
+                         speedwell::RightHandSide::block_cyclic(of_b, b.data()), options);
     if (rank == 0)
       std::printf("x = %.6f %.6f ..., forward error <= %.1e\n", s.x[0], s.x[1],
                   s.columns[0].forward_bound);
-  } catch (const lupine::Error& error) {
+  } catch (const speedwell::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     MPI_Abort(MPI_COMM_WORLD, 1);
   }

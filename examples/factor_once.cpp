@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rank 0 has A; it is factored once, and solved with many times: inverse iteration.
-#include <lupine/lupine.hpp>
+#include <speedwell/speedwell.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -21,16 +21,16 @@ int main(int argc, char** argv) {
     }
   }
   try {
-    lupine::Factorization factors(MPI_COMM_WORLD, lupine::Matrix::dense(n, a.data(), n));
+    speedwell::Factorization factors(MPI_COMM_WORLD, speedwell::Matrix::dense(n, a.data(), n));
     double norm = 1;
     for (int step = 0; step < 20; ++step) {
-      v = factors.solve(lupine::RightHandSide::dense(1, v.data(), n)).x;
+      v = factors.solve(speedwell::RightHandSide::dense(1, v.data(), n)).x;
       if (rank != 0) continue;
       norm = *std::max_element(v.begin(), v.end());  // all are positive
       for (double& x : v) x /= norm;
     }
     if (rank == 0) std::printf("smallest eigenvalue %.12f\n", 1 / norm);
-  } catch (const lupine::Error& error) {
+  } catch (const speedwell::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     MPI_Abort(MPI_COMM_WORLD, 1);
   }

@@ -13,7 +13,7 @@
 #include "report/trace_report.hpp"
 #include "setup/rates.hpp"
 
-namespace lupine::python {
+namespace speedwell::python {
 
 namespace {
 
@@ -60,7 +60,7 @@ Profile profile_at(const Communicator& all, const std::string& path) {
     if (path.empty()) return;
     text = profile_text(path);
     if (text.empty())
-      throw UsageError("profile '" + path + "' is not there; allowed: a profile of lupine tune");
+      throw UsageError("profile '" + path + "' is not there; allowed: a profile of speedwell tune");
   });
   text = text_of_rank_0(all, std::move(text));
   Profile profile = text.empty() ? Profile() : parse_profile(text, path);
@@ -100,4 +100,4 @@ void bind_benchmarks(nb::module_& module) {
              nb::arg("progress").none());
 }
 
-}  // namespace lupine::python
+}  // namespace speedwell::python

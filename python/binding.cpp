@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The modules lupine._alone and lupine._mpi: the same sources, linked with MPI for a process alone
-// (one_process.cpp) or with an MPI library.
+// The modules speedwell._alone and speedwell._mpi: the same sources, linked with MPI for a process
+// alone (one_process.cpp) or with an MPI library.
 #include "binding.hpp"
 
 #include <omp.h>
@@ -16,14 +16,14 @@
 #include "host/processor.hpp"
 #include "revision.hpp"
 
-namespace lupine::python {
+namespace speedwell::python {
 
 namespace {
 
 nb::dict describe() {
   nb::dict all;
-  all["version"] = LUPINE_VERSION;
-  all["revision"] = LUPINE_REVISION;
+  all["version"] = SPEEDWELL_VERSION;
+  all["revision"] = SPEEDWELL_REVISION;
   all["blas"] = blas_description();
   all["onednn"] = onednn_description();
   const std::optional<std::string> better = better_blas_kernels();
@@ -51,17 +51,17 @@ void raise(const char* module, const char* name, Arguments&&... arguments) {
 
 /// The words of an exception, with Python's keywords in the place of the command's options.
 nb::object in_keywords(const std::exception& error) {
-  return nb::module_::import_("lupine._errors").attr("in_keywords")(error.what());
+  return nb::module_::import_("speedwell._errors").attr("in_keywords")(error.what());
 }
 
-/// Sets Python's error for an exception of Lupine.
+/// Sets Python's error for an exception of Speedwell.
 void translate(const std::exception_ptr& thrown, void* /*unused*/) {
   try {
     std::rethrow_exception(thrown);
   } catch (const SingularError& error) {
-    raise("lupine._errors", "SingularMatrixError", error.what(), error.pivot());
+    raise("speedwell._errors", "SingularMatrixError", error.what(), error.pivot());
   } catch (const AccuracyError& error) {
-    raise("lupine._errors", "inaccurate", error.what(), Solution(error.best()));
+    raise("speedwell._errors", "inaccurate", error.what(), Solution(error.best()));
   } catch (const NotEnoughMemory& error) {
     raise("builtins", "MemoryError", in_keywords(error));
   } catch (const OutOfMemory& error) {
@@ -69,9 +69,9 @@ void translate(const std::exception_ptr& thrown, void* /*unused*/) {
   } catch (const UsageError& error) {
     raise("builtins", "ValueError", in_keywords(error));
   } catch (const Interrupted& error) {
-    raise("lupine._errors", "Interrupted", error.what());
+    raise("speedwell._errors", "Interrupted", error.what());
   } catch (const Error& error) {
-    raise("lupine._errors", "Fault", error.what(), error.rank());
+    raise("speedwell._errors", "Fault", error.what(), error.rank());
   }
 }
 
@@ -103,16 +103,16 @@ InterruptFunction Call::interrupt() {
   };
 }
 
-}  // namespace lupine::python
+}  // namespace speedwell::python
 
-NB_MODULE(LUPINE_PYTHON_MODULE, module) {
+NB_MODULE(SPEEDWELL_PYTHON_MODULE, module) {
   namespace nb = nanobind;
-  using namespace lupine;
-  using namespace lupine::python;
+  using namespace speedwell;
+  using namespace speedwell::python;
   // What the last interpreter leaves behind at its end is no leak that a user could fix.
   nb::set_leak_warnings(false);
   nb::register_exception_translator(&translate);
-  module.doc() = "Lupine's C++ library. Its users are the other modules of the package.";
+  module.doc() = "Speedwell's C++ library. Its users are the other modules of the package.";
   module.def("describe", &describe);
   module.def("rank", [](std::uintptr_t comm) { return rank_in(communicator(comm)); });
   module.def("ranks", [](std::uintptr_t comm) { return ranks_in(communicator(comm)); });

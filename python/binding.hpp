@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What the sources of the Python modules share: calls of Lupine from Python, and its options.
+/// What the sources of the Python modules share: calls of Speedwell from Python, and its options.
 #pragma once
 
 #include <mpi.h>
@@ -8,7 +8,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <unistd.h>
-#include <lupine/lupine.hpp>
+#include <speedwell/speedwell.hpp>
 
 #include <cstdint>
 #include <exception>
@@ -20,7 +20,7 @@
 
 #include "core/option_fields.hpp"
 
-namespace lupine::python {
+namespace speedwell::python {
 
 namespace nb = nanobind;
 
@@ -41,8 +41,8 @@ class Raised : public std::exception {
   std::exception_ptr error_;
 };
 
-/// Calls back into Python. @throws Raised; Fault in a child of fork() that comes back from there: it
-/// has not the threads that the call goes on with
+/// Calls back into Python. @throws Raised; Fault in a child of fork() that comes back from there:
+/// it has not the threads that the call goes on with
 template <class Work>
 void call_back(const Work& work) {
   const pid_t process = ::getpid();
@@ -52,11 +52,12 @@ void call_back(const Work& work) {
     throw Raised(std::move(error));
   }
   if (::getpid() != process)
-    throw Fault("a function that Lupine called has forked this process, a child, and returned in it; "
-                "allowed: a child that ends, or executes another program");
+    throw Fault(
+        "a function that Speedwell called has forked this process, a child, and returned in it; "
+        "allowed: a child that ends, or executes another program");
 }
 
-/// One call of Lupine, by a thread of Python. The interpreter is free while it runs, and signals
+/// One call of Speedwell, by a thread of Python. The interpreter is free while it runs, and signals
 /// are looked at several times a second, so that Ctrl-C ends the call (in the main thread).
 class Call {
  public:
@@ -157,4 +158,4 @@ void bind_forms(nb::module_& module);
 void bind_determinants(nb::module_& module);
 void bind_benchmarks(nb::module_& module);
 
-}  // namespace lupine::python
+}  // namespace speedwell::python

@@ -9,7 +9,7 @@
 #include "binding.hpp"
 #include "solve/stack_determinants.hpp"
 
-namespace lupine::python {
+namespace speedwell::python {
 
 namespace {
 
@@ -68,4 +68,4 @@ void bind_determinants(nb::module_& module) {
              });
 }
 
-}  // namespace lupine::python
+}  // namespace speedwell::python

@@ -11,7 +11,7 @@
 #include "host/thread_scope.hpp"
 #include "solve/form_solve.hpp"
 
-namespace lupine::python {
+namespace speedwell::python {
 
 namespace {
 
@@ -100,4 +100,4 @@ void bind_forms(nb::module_& module) {
       });
 }
 
-}  // namespace lupine::python
+}  // namespace speedwell::python

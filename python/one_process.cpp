@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// MPI for a process alone: the functions of MPI that Lupine calls, for communicators of one rank.
-/// The module of a process alone is linked with this file in the place of an MPI library, so that
-/// it needs none, and starts no daemon.
+/// MPI for a process alone: the functions of MPI that Speedwell calls, for communicators of one
+/// rank. The module of a process alone is linked with this file in the place of an MPI library, so
+/// that it needs none, and starts no daemon.
 ///
 /// A collective operation of one rank copies its input, and there is nobody to send to: messages
 /// between two ranks fail with MPI_ERR_RANK. All communicators are one and the same.
@@ -18,24 +18,24 @@
 
 #ifdef OPEN_MPI
 // What Open MPI's constants point to. Only their addresses count; their types are unknown outside.
-#define LUPINE_OBJECT(name)              \
-  extern "C" {                           \
-  char lupine_##name[8] asm(#name) = {}; \
+#define SPEEDWELL_OBJECT(name)              \
+  extern "C" {                              \
+  char speedwell_##name[8] asm(#name) = {}; \
   }
-LUPINE_OBJECT(ompi_mpi_byte)
-LUPINE_OBJECT(ompi_mpi_char)
-LUPINE_OBJECT(ompi_mpi_comm_null)
-LUPINE_OBJECT(ompi_mpi_comm_self)
-LUPINE_OBJECT(ompi_mpi_double)
-LUPINE_OBJECT(ompi_mpi_errors_return)
-LUPINE_OBJECT(ompi_mpi_info_null)
-LUPINE_OBJECT(ompi_mpi_int)
-LUPINE_OBJECT(ompi_mpi_int64_t)
-LUPINE_OBJECT(ompi_mpi_op_max)
-LUPINE_OBJECT(ompi_mpi_op_min)
-LUPINE_OBJECT(ompi_mpi_op_sum)
-LUPINE_OBJECT(ompi_request_null)
-#undef LUPINE_OBJECT
+SPEEDWELL_OBJECT(ompi_mpi_byte)
+SPEEDWELL_OBJECT(ompi_mpi_char)
+SPEEDWELL_OBJECT(ompi_mpi_comm_null)
+SPEEDWELL_OBJECT(ompi_mpi_comm_self)
+SPEEDWELL_OBJECT(ompi_mpi_double)
+SPEEDWELL_OBJECT(ompi_mpi_errors_return)
+SPEEDWELL_OBJECT(ompi_mpi_info_null)
+SPEEDWELL_OBJECT(ompi_mpi_int)
+SPEEDWELL_OBJECT(ompi_mpi_int64_t)
+SPEEDWELL_OBJECT(ompi_mpi_op_max)
+SPEEDWELL_OBJECT(ompi_mpi_op_min)
+SPEEDWELL_OBJECT(ompi_mpi_op_sum)
+SPEEDWELL_OBJECT(ompi_request_null)
+#undef SPEEDWELL_OBJECT
 #endif
 
 namespace {

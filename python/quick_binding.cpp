@@ -10,7 +10,7 @@
 #include "core/interrupt.hpp"
 #include "solve/quick_solve.hpp"
 
-namespace lupine::python {
+namespace speedwell::python {
 
 namespace {
 
@@ -113,4 +113,4 @@ void bind_quick(nb::module_& module) {
   module.def("quick_solve", &quickly_solved);
 }
 
-}  // namespace lupine::python
+}  // namespace speedwell::python

@@ -19,7 +19,7 @@
 #include "solve/solver.hpp"
 #include "source/source_parts.hpp"
 
-namespace lupine::python {
+namespace speedwell::python {
 
 namespace {
 
@@ -240,4 +240,4 @@ void bind_solve(nb::module_& module) {
              nb::arg("progress").none());
 }
 
-}  // namespace lupine::python
+}  // namespace speedwell::python

@@ -29,7 +29,7 @@ fail() {
 case $root in
   *[:\;]*) fail "the loader cannot read folders with ':' or ';' in their names: $root" ;;
 esac
-read -r machine <"$root/share/lupine/architecture"
+read -r machine <"$root/share/speedwell/architecture"
 [ "$(uname -m)" = "$machine" ] || fail "this archive is for $machine, and this machine is $(uname -m)"
 case $machine in
   aarch64) cuda_target=sbsa-linux cache_mark=AArch64 ;;
@@ -52,7 +52,7 @@ while read -r library; do
     *"$IFS$library$IFS"*) ;;
     *) wanted=$wanted$IFS$library ;;
   esac
-done <"$root/share/lupine/cuda-libraries"
+done <"$root/share/speedwell/cuda-libraries"
 places="LD_LIBRARY_PATH, CUDA_HOME, CUDA_PATH, /usr/local/cuda*, the loader's cache and folders, \
 Python's nvidia packages (of VIRTUAL_ENV, CONDA_PREFIX, the python3 in PATH, ~/.local, /usr, /opt) \
 and /usr/local/nvidia"
@@ -140,15 +140,15 @@ find_cuda() {
 }
 
 # Searches once for a run: ranks inherit the outcome from the launcher that started mpirun.
-case ${LUPINE_BUNDLE:-}$IFS${LD_LIBRARY_PATH:-} in
-  "$root$IFS$root/lib"*) [ "$name" != lupine-environment ] || find_cuda ;;
+case ${SPEEDWELL_BUNDLE:-}$IFS${LD_LIBRARY_PATH:-} in
+  "$root$IFS$root/lib"*) [ "$name" != speedwell-environment ] || find_cuda ;;
   *)
     find_cuda
     path=$root/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     for folder in $folders; do
       case :$path: in *":$folder:"*) ;; *) path=$path:$folder ;; esac
     done
-    export LD_LIBRARY_PATH="$path" LUPINE_BUNDLE="$root"
+    export LD_LIBRARY_PATH="$path" SPEEDWELL_BUNDLE="$root"
     ;;
 esac
 
@@ -168,11 +168,11 @@ fi
 # Open MPI's shared memory fails ("Read -1, expected ...") where ranks may not read each other's memory.
 export OMPI_MCA_btl_vader_single_copy_mechanism="${OMPI_MCA_btl_vader_single_copy_mechanism:-none}"
 
-if [ "$name" = lupine-environment ]; then
+if [ "$name" = speedwell-environment ]; then
   printf '%s' "$report" | while read -r line; do printf '# %s\n' "$line"; done
   for library in $wanted; do echo "# $library: not found"; done
   echo "# looked in $places"
-  for variable in PATH LD_LIBRARY_PATH LUPINE_BUNDLE OPAL_PREFIX OPAL_BINDIR OPAL_LIBDIR \
+  for variable in PATH LD_LIBRARY_PATH SPEEDWELL_BUNDLE OPAL_PREFIX OPAL_BINDIR OPAL_LIBDIR \
     OPAL_PKGLIBDIR OPAL_SYSCONFDIR OPAL_DATADIR OPAL_PKGDATADIR PMIX_PREFIX PMIX_LIBDIR PMIX_PKGLIBDIR \
     HWLOC_PLUGINS_PATH OMPI_MCA_plm OMPI_MCA_btl_vader_single_copy_mechanism; do
     eval "value=\${$variable-}"
@@ -206,7 +206,7 @@ case $trace in
     fail "not found:$missing; looked in $places. CUDA 13's folder goes into CUDA_HOME"
     ;;
   *'version `GLIBC_'*' not found'*)
-    fail "this system's C library is too old: glibc $(cat "$root/share/lupine/glibc") is needed"
+    fail "this system's C library is too old: glibc $(cat "$root/share/speedwell/glibc") is needed"
     ;;
 esac
 

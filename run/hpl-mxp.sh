@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Starts `lupine mxp` with the flags of NVIDIA's HPL-MxP launcher. Every rank runs it, as it runs
+# Starts `speedwell mxp` with the flags of NVIDIA's HPL-MxP launcher. Every rank runs it, as it runs
 # NVIDIA's launcher:
 #   mpirun -n 8 run/hpl-mxp.sh --n 380000 --nb 4096 --nprow 4 --npcol 2 --nporder row \
 #     --gpu-affinity 0:1:2:3:4:5:6:7
-# It sources no other file, so that it also works beside `lupine` in the bin/ of an unpacked bundle.
+# It sources no other file, so that it also works beside `speedwell` in the bin/ of an unpacked bundle.
 set -euo pipefail
 
-# Columns: flag, kind of value, option of `lupine mxp` (-: none, the flag is ignored; *: handled
+# Columns: flag, kind of value, option of `speedwell mxp` (-: none, the flag is ignored; *: handled
 # below), effect.
 table="\
 --n                                count     --n         size of the matrix
@@ -22,7 +22,7 @@ table="\
 --mem-affinity                     cpus      *           numactl --membind, by node-local rank
 --ucx-affinity                     devices   *           UCX_NET_DEVICES, port 1, by node-local rank
 --ucx-tls                          word      *           UCX_TLS
---exec-name                        word      *           the lupine command, as LUPINE
+--exec-name                        word      *           the speedwell command, as SPEEDWELL
 --use-mpi-panel-broadcast          percent   *           0: --comm nccl; 100: --comm mpi; else ignored
 --use-host-mpi                     switch    *           1: --comm staged
 --mpi-use-mpi                      switch    -           ignored; similar: -- --bcast ibcast
@@ -86,7 +86,7 @@ fail_here() {
 
 usage() {
   [ "${rank:-0}" = 0 ] || return 0
-  echo "usage: hpl-mxp.sh [flags of NVIDIA's HPL-MxP launcher] [-- options of lupine mxp]"
+  echo "usage: hpl-mxp.sh [flags of NVIDIA's HPL-MxP launcher] [-- options of speedwell mxp]"
   echo "Every rank runs it, under mpirun or srun. What each flag (--name value, --name=value) does here:"
   local name kind option text
   while read -r name kind option text; do
@@ -129,7 +129,7 @@ while [ $# -gt 0 ]; do
   esac
   kind=${kinds["${name:-?}"]:-}
   [ -n "$kind" ] ||
-    fail "unknown flag ${name@Q}; allowed: ${names[*]}; after --, the options of lupine mxp"
+    fail "unknown flag ${name@Q}; allowed: ${names[*]}; after --, the options of speedwell mxp"
   [ -z "${values[$name]+set}" ] || fail "$name is given more than once"
   if [ "$kind" = none ]; then
     [ "$given" = no ] || fail "$name takes no value"
@@ -215,15 +215,15 @@ if [ ${#ignored[@]} -gt 0 ]; then
 fi
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-lupine=${values[--exec-name]:-${LUPINE:-}}
-if [ -n "$lupine" ]; then
-  type -P "$lupine" >/dev/null || fail "${lupine@Q} cannot be executed (--exec-name, or LUPINE)"
-elif [ -x "$here/../build/release/lupine" ]; then
-  lupine=$here/../build/release/lupine
-elif [ -x "$here/lupine" ]; then
-  lupine=$here/lupine
+speedwell=${values[--exec-name]:-${SPEEDWELL:-}}
+if [ -n "$speedwell" ]; then
+  type -P "$speedwell" >/dev/null || fail "${speedwell@Q} cannot be executed (--exec-name, or SPEEDWELL)"
+elif [ -x "$here/../build/release/speedwell" ]; then
+  speedwell=$here/../build/release/speedwell
+elif [ -x "$here/speedwell" ]; then
+  speedwell=$here/speedwell
 else
-  lupine=$(type -P lupine) ||
-    fail "no lupine command: build it (run/setup), set LUPINE to it, or put it into PATH"
+  speedwell=$(type -P speedwell) ||
+    fail "no speedwell command: build it (run/setup), set SPEEDWELL to it, or put it into PATH"
 fi
-exec "${bind[@]}" "$lupine" mxp "${options[@]}" "$@"
+exec "${bind[@]}" "$speedwell" mxp "${options[@]}" "$@"

@@ -39,10 +39,10 @@ case "$system" in
   *) clang_packages+=(libclang-rt-dev libomp-dev) ;;
 esac
 
-# For `lupine predict`. That of Ubuntu 22.04 is too old (cmake/Paper.cmake).
+# For `speedwell predict`. That of Ubuntu 22.04 is too old (cmake/Paper.cmake).
 [ "$system" = ubuntu22.04 ] || build_packages+=(libsimgrid-dev)
 
-# fail STATUS MESSAGE: 2 for bad usage, 3 for a fault, as the lupine command.
+# fail STATUS MESSAGE: 2 for bad usage, 3 for a fault, as the speedwell command.
 fail() {
   echo "$script: $2" >&2
   exit "$1"
@@ -50,10 +50,10 @@ fail() {
 
 # The MPI, whose compilers and launcher have names of their own where Debian has both; and the preset
 # of the optimized build with it.
-case ${LUPINE_MPI:=openmpi} in
+case ${SPEEDWELL_MPI:=openmpi} in
   openmpi) build_packages+=(libopenmpi-dev openmpi-bin) optimized=release ;;
   mpich) build_packages+=(libmpich-dev mpich) optimized=mpich ;;
-  *) fail 2 "LUPINE_MPI is '$LUPINE_MPI'; allowed: openmpi, mpich" ;;
+  *) fail 2 "SPEEDWELL_MPI is '$SPEEDWELL_MPI'; allowed: openmpi, mpich" ;;
 esac
 
 say() { echo "$script: $*" >&2; }
@@ -103,7 +103,7 @@ configure() {
   local preset=$1 first=()
   shift
   if [ ! -e "$root/build/$preset/CMakeCache.txt" ]; then
-    first=(-DLUPINE_TESTS=OFF -DCMAKE_UNITY_BUILD=ON)
+    first=(-DSPEEDWELL_TESTS=OFF -DCMAKE_UNITY_BUILD=ON)
     ! command -v ninja >/dev/null || first+=(-G Ninja)
     if command -v ccache >/dev/null; then
       first+=(-DCMAKE_{C,CXX,CUDA}_COMPILER_LAUNCHER=ccache)
@@ -162,10 +162,10 @@ started_as_rank() {
   return 1
 }
 
-# choose_ranks LUPINE OPTIONS...: sets ranks, unless it is set, and says by what: the tasks of the Slurm
+# choose_ranks SPEEDWELL OPTIONS...: sets ranks, unless it is set, and says by what: the tasks of the Slurm
 # job, or a rank for each GPU that the options and CUDA_VISIBLE_DEVICES leave, or one.
 choose_ranks() {
-  local lupine=$1 gpus='' option before=
+  local speedwell=$1 gpus='' option before=
   shift
   if [ -n "$ranks" ]; then
     return
@@ -191,7 +191,7 @@ choose_ranks() {
     return
   fi
   # What a rank would see, whatever decides it: the driver, CUDA_VISIBLE_DEVICES, a container.
-  gpus=$("$lupine" info | grep -c '^device cuda .* free: ') || gpus=0
+  gpus=$("$speedwell" info | grep -c '^device cuda .* free: ') || gpus=0
   [ "$gpus" -eq 0 ] || ranks=$gpus
   [ "$gpus" -lt 2 ] ||
     say "starts a rank for each of the $gpus GPUs that are visible (--ranks N starts N)"
@@ -200,7 +200,7 @@ choose_ranks() {
 # Sets mpirun to the command that starts N ranks, each free to use every core.
 set_mpirun() {
   mpirun=(mpirun -n "$1")
-  if [ "$LUPINE_MPI" = mpich ]; then
+  if [ "$SPEEDWELL_MPI" = mpich ]; then
     mpirun=(mpiexec.mpich -n "$1")
   elif mpirun --version 2>/dev/null | grep -q "Open MPI"; then
     mpirun+=(--bind-to none --oversubscribe)

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// A member of an archive; `method` and `flags` as the archive shall say.
 struct Packed {
@@ -96,4 +96,4 @@ inline std::string archive(const std::vector<Packed>& members, bool zip64 = fals
          little(zip64 ? full : place, 4) + little(0, 2);
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -5,7 +5,7 @@
 
 #include "core/clock.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// A clock that stands still until the test sets it.
 class SetClock final : public Clock {
@@ -25,4 +25,4 @@ class CountingClock final : public Clock {
   double step;
 };
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

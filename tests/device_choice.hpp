@@ -3,8 +3,8 @@
 /// The device and the communication method that a test program uses, from its command line.
 #pragma once
 
-#include <lupine/error.hpp>
-#include <lupine/options.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/options.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -16,7 +16,7 @@
 #include "device/device.hpp"
 #include "grid/grid_shape.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 struct DeviceChoice {
   DeviceKind device = DeviceKind::cpu;
@@ -94,4 +94,4 @@ inline void require_present(DeviceKind device) {
     throw UsageError("--device cuda is not allowed: " + why_no_gpus() + "; allowed: cpu");
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -13,7 +13,7 @@
 #include "sensors/nvml.hpp"
 #include "sensors/system_file.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 class FakeTree {
  public:
@@ -47,13 +47,13 @@ class FakeNvml {
   }
   /// A number, or "error N", which the library gives from now on. No other thread may run.
   void set(const std::string& name, const std::string& value) const {
-    set_.insert("LUPINE_FAKE_NVML_" + name);
-    ::setenv(("LUPINE_FAKE_NVML_" + name).c_str(), value.c_str(), 1);
+    set_.insert("SPEEDWELL_FAKE_NVML_" + name);
+    ::setenv(("SPEEDWELL_FAKE_NVML_" + name).c_str(), value.c_str(), 1);
   }
   Nvml open() const { return Nvml(library()); }
   /// Where it was built; in an archive of programs, in their folder.
   static std::string library() {
-    const std::filesystem::path built = LUPINE_FAKE_NVML;
+    const std::filesystem::path built = SPEEDWELL_FAKE_NVML;
     if (std::filesystem::exists(built)) return built;
     return std::filesystem::read_symlink("/proc/self/exe").parent_path() / built.filename();
   }
@@ -64,4 +64,4 @@ class FakeNvml {
   mutable std::set<std::string> set_;
 };
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

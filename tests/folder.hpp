@@ -11,14 +11,14 @@
 #include <iterator>
 #include <string>
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// An empty folder. The destructor removes it with its files.
 class Folder {
  public:
   explicit Folder(const std::string& name)
       : path_(std::filesystem::temp_directory_path() /
-              ("lupine-" + name + "-" + std::to_string(::getpid()))) {
+              ("speedwell-" + name + "-" + std::to_string(::getpid()))) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }
@@ -41,4 +41,4 @@ inline std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -7,7 +7,7 @@
 
 #include "setup/memory.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// Lets this process allocate only so many more bytes, while it exists.
 class MemoryLimit {
@@ -31,4 +31,4 @@ class MemoryLimit {
   rlimit before_{};
 };
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

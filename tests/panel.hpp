@@ -8,7 +8,7 @@
 #include "core/numbers.hpp"
 #include "device/device.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// Where the factorization of a panel writes its results, in device memory.
 struct PanelOutcome {
@@ -48,4 +48,4 @@ inline void factor_panel(Device& device, Queue& queue, AnyMatrix panel, std::int
   factor_panel(device, queue, panel, middle, end, leaf, to);
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

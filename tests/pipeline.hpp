@@ -3,7 +3,7 @@
 /// A benchmark's layers put together for tests, and the plain algorithms that tests compare with.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@
 #include "plain.hpp"
 #include "refine/refinement.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// All entries of the matrix that a spec describes.
 inline Square whole(const MatrixSpec& spec) {
@@ -208,4 +208,4 @@ inline Square plain_lu(Square a, Precision precision, const std::vector<std::int
   return a;
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -11,7 +11,7 @@
 
 #include "pipeline.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// A matrix by its entries.
 struct Entries {
@@ -72,4 +72,4 @@ inline LuPlan pivoted(Precision precision, std::int64_t width) {
   return {.width = width, .precision = precision, .pivoting = Pivoting::partial, .leaf = 4};
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

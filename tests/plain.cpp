@@ -2,7 +2,7 @@
 // The loop in which suites spend most of their time: it alone is compiled to be fast.
 #include "plain.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 Plain product(const Plain& a, const Plain& b) {
   Plain c(a.rows, b.columns);
@@ -13,4 +13,4 @@ Plain product(const Plain& a, const Plain& b) {
   return c;
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Plain FP64 computations whose results tests compare Lupine's with.
+/// Plain FP64 computations whose results tests compare Speedwell's with.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 
 #include "core/numbers.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// A matrix in plain memory, column-major.
 struct Plain {
@@ -158,7 +158,7 @@ inline Square permuted(Square a, std::span<const std::int64_t> pivots) {
   return a;
 }
 
-/// Turns factors without row exchanges in the finished columns of L (Lupine's) into those that
+/// Turns factors without row exchanges in the finished columns of L (Speedwell's) into those that
 /// LAPACK returns, which have them. step_end[j] is the end of the step that column j belongs to.
 inline Square lapack_order(Square lu, std::span<const std::int64_t> pivots,
                            const std::vector<std::int64_t>& step_end) {
@@ -236,4 +236,4 @@ inline double backward_error(const Square& a, const std::vector<double>& b,
   return largest(r) / (infinity_norm(a) * largest(x) + largest(b));
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

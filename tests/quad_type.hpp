@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace lupine::test {
+namespace speedwell::test {
 
 #ifdef __SIZEOF_FLOAT128__
 using Quad = __float128;
@@ -18,4 +18,4 @@ inline Quad magnitude(Quad value) {
   return value < 0 ? -value : value;
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -3,11 +3,11 @@
 /// The error message of a call that is refused.
 #pragma once
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <string>
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// The message of the UsageError that `call` throws; empty where it throws none.
 template <class Call>
@@ -20,4 +20,4 @@ std::string refusal_of(const Call& call) {
   return "";
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

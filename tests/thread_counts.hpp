@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The numbers of threads that a program has set, which Lupine must not change.
+/// The numbers of threads that a program has set, which Speedwell must not change.
 #pragma once
 
 #include <omp.h>
@@ -10,7 +10,7 @@
 extern "C" int openblas_get_num_threads();
 extern "C" void openblas_set_num_threads(int threads);
 
-namespace lupine::test {
+namespace speedwell::test {
 
 struct ThreadCounts {
   int openmp = 1;
@@ -32,8 +32,8 @@ inline void set_thread_counts(const ThreadCounts& counts) {
   omp_set_num_threads(counts.openmp);
 }
 
-/// Sets numbers of threads that differ from Lupine's and from each other. The destructor restores
-/// the numbers before.
+/// Sets numbers of threads that differ from Speedwell's and from each other. The destructor
+/// restores the numbers before.
 class OwnThreadCounts {
  public:
   OwnThreadCounts() { set_thread_counts(counts); }
@@ -47,4 +47,4 @@ class OwnThreadCounts {
   ThreadCounts before_ = thread_counts();
 };
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

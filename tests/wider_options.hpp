@@ -4,14 +4,14 @@
 /// options.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <concepts>
 #include <type_traits>
 
 #include "core/option_fields.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 struct WiderOptions {
   RunOptions run;
@@ -25,4 +25,4 @@ void for_each_option(Options& options, const Visit& visit) {
   visit("newest", newest);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

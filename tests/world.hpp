@@ -6,10 +6,10 @@
 
 #include "comm/communicator.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 inline Communicator world() {
   return Communicator::duplicate(MPI_COMM_WORLD);
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

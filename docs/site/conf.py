@@ -7,10 +7,10 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-project = "Lupine"
-author = "The Lupine authors"
-copyright = "the Lupine authors"
-version = re.search(r"project\(Lupine VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+project = "Speedwell"
+author = "The Speedwell authors"
+copyright = "the Speedwell authors"
+version = re.search(r"project\(Speedwell VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 release = version
 
 extensions = ["myst_parser", "breathe", "sphinx.ext.napoleon", "autoapi.extension"]
@@ -19,12 +19,12 @@ exclude_patterns = ["build", ".*", "**/node_modules", "tests/c_interface", "shar
 myst_heading_anchors = 4
 myst_enable_extensions = ["tasklist"]
 
-breathe_projects = {"lupine": str(ROOT / "build/docs/xml")}
-breathe_default_project = "lupine"
+breathe_projects = {"speedwell": str(ROOT / "build/docs/xml")}
+breathe_default_project = "speedwell"
 breathe_default_members = ("members",)
 breathe_domain_by_extension = {"h": "c", "hpp": "cpp"}
 
-autoapi_dirs = [str(ROOT / "python/lupine")]
+autoapi_dirs = [str(ROOT / "python/speedwell")]
 autoapi_root = "docs/site/python"
 autoapi_options = ["members", "imported-members", "show-module-summary"]
 autoapi_add_toctree_entry = False
@@ -34,7 +34,7 @@ autoapi_keep_files = False
 suppress_warnings = ["autoapi.python_import_resolution", "duplicate_declaration.cpp"]
 
 html_theme = "furo"
-html_title = f"Lupine {version}"
+html_title = f"Speedwell {version}"
 html_static_path = ["static"]
 html_css_files = ["style.css"]
 html_copy_source = False
@@ -73,7 +73,7 @@ packaging/README
 docs/options
 C++ <docs/site/cpp>
 C <docs/site/c>
-Python <docs/site/python/lupine/index>
+Python <docs/site/python/speedwell/index>
 docs/numerics
 docs/kernels
 results/README

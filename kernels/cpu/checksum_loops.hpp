@@ -11,12 +11,12 @@
 #include "cpu/instructions.hpp"
 #include "cpu/loops.hpp"
 
-namespace lupine::LUPINE_ISA {
+namespace speedwell::SPEEDWELL_ISA {
 
 constexpr int words = vector_bytes / 8;
 using HalfWords = std::uint32_t __attribute__((vector_size(vector_bytes)));
 
-LUPINE_ELEMENT std::uint64_t sum_of_words(Words v) {
+SPEEDWELL_ELEMENT std::uint64_t sum_of_words(Words v) {
   std::uint64_t sum = 0;
   for (int k = 0; k < words; ++k) sum += v[k];
   return sum;
@@ -27,14 +27,14 @@ LUPINE_ELEMENT std::uint64_t sum_of_words(Words v) {
 constexpr std::int64_t checksum_rows = 64;
 
 /// keyed_bits() of some numbers, and their bits.
-LUPINE_ELEMENT void add_words(Words numbers, Words keys, Words& bits, Words& places) {
+SPEEDWELL_ELEMENT void add_words(Words numbers, Words keys, Words& bits, Words& places) {
   bits += numbers;
   places += product_of_halves((Words)((HalfWords)numbers + (HalfWords)keys));
 }
 
 /// Adds a part of a column to its checksum.
-LUPINE_ELEMENT void add_checksum(const double* column, const std::uint64_t* keys, std::int64_t rows,
-                                 Words& bits, Words& places) {
+SPEEDWELL_ELEMENT void add_checksum(const double* column, const std::uint64_t* keys,
+                                    std::int64_t rows, Words& bits, Words& places) {
   Words sum = bits;
   Words of_places[2] = {places, Words{}};
   std::int64_t i = 0;
@@ -60,8 +60,8 @@ LUPINE_ELEMENT void add_checksum(const double* column, const std::uint64_t* keys
 
 /// Calls work(i, count) for blocks of rows, and adds each block of the columns to their checksums.
 template <bool with_checksum, int columns, class T, class Work>
-LUPINE_ELEMENT void in_blocks(MatrixView<const T> a, const std::uint64_t* row_keys, Words& bits,
-                              Words (&places)[columns], const Work& work) {
+SPEEDWELL_ELEMENT void in_blocks(MatrixView<const T> a, const std::uint64_t* row_keys, Words& bits,
+                                 Words (&places)[columns], const Work& work) {
   if constexpr (with_checksum) {
     for (std::int64_t i = 0; i < a.rows; i += checksum_rows) {
       const std::int64_t count = a.rows - i < checksum_rows ? a.rows - i : checksum_rows;
@@ -76,8 +76,8 @@ LUPINE_ELEMENT void in_blocks(MatrixView<const T> a, const std::uint64_t* row_ke
 
 /// Adds the sums of columns from j on to the checksum of the matrix.
 template <int columns>
-LUPINE_ELEMENT void add_to_whole(const RowSums& sums, std::int64_t j, Words bits,
-                                 const Words (&places)[columns]) {
+SPEEDWELL_ELEMENT void add_to_whole(const RowSums& sums, std::int64_t j, Words bits,
+                                    const Words (&places)[columns]) {
   sums.checksum->bits += sum_of_words(bits);
   for (int c = 0; c < columns; ++c)
     sums.checksum->places += sums.keys.columns[j + c] * sum_of_words(places[c]);
@@ -85,11 +85,11 @@ LUPINE_ELEMENT void add_to_whole(const RowSums& sums, std::int64_t j, Words bits
 
 /// Adds the sums of columns from j on to theirs.
 template <int columns>
-LUPINE_ELEMENT void add_to_columns(const ColumnChecksums& to, std::int64_t j, Words bits,
-                                   const Words (&places)[columns]) {
+SPEEDWELL_ELEMENT void add_to_columns(const ColumnChecksums& to, std::int64_t j, Words bits,
+                                      const Words (&places)[columns]) {
   __atomic_fetch_add(to.bits, sum_of_words(bits), __ATOMIC_RELAXED);
   for (int c = 0; c < columns; ++c)
     __atomic_fetch_add(to.places + j + c, sum_of_words(places[c]), __ATOMIC_RELAXED);
 }
 
-}  // namespace lupine::LUPINE_ISA
+}  // namespace speedwell::SPEEDWELL_ISA

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The operations on vectors that the compiler's own vector types have no operator for, by the
-/// instructions of the set for which a source is compiled (LUPINE_ISA). V is a vector of
+/// instructions of the set for which a source is compiled (SPEEDWELL_ISA). V is a vector of
 /// vector_bytes bytes, of float or of double.
 #pragma once
 
@@ -15,33 +15,33 @@
 #include <immintrin.h>
 #elif defined(__SSE2__)
 #include <emmintrin.h>
-#elif defined(LUPINE_SVE)
+#elif defined(SPEEDWELL_SVE)
 #include <arm_neon.h>
 #include <arm_sve.h>
-#elif defined(LUPINE_NEON)
+#elif defined(SPEEDWELL_NEON)
 #include <arm_neon.h>
 #endif
-#if defined(__F16C__) || defined(LUPINE_NEON)
-#define LUPINE_CONVERTS_HALF
+#if defined(__F16C__) || defined(SPEEDWELL_NEON)
+#define SPEEDWELL_CONVERTS_HALF
 #endif
 
-namespace lupine::LUPINE_ISA {
+namespace speedwell::SPEEDWELL_ISA {
 
 template <class To, class From>
-LUPINE_ELEMENT To reinterpret(From from) {
+SPEEDWELL_ELEMENT To reinterpret(From from) {
   static_assert(sizeof(To) == sizeof(From));
   return __builtin_bit_cast(To, from);
 }
 
 /// The vector at this place, which need not be aligned; and back.
 template <class V, class T>
-LUPINE_ELEMENT V load_lanes(const T* from) {
+SPEEDWELL_ELEMENT V load_lanes(const T* from) {
   V v;
   std::memcpy(&v, from, sizeof v);
   return v;
 }
 template <class V, class T>
-LUPINE_ELEMENT void store_lanes(V v, T* to) {
+SPEEDWELL_ELEMENT void store_lanes(V v, T* to) {
   std::memcpy(static_cast<void*>(to), &v, sizeof v);
 }
 
@@ -53,76 +53,76 @@ constexpr bool of_floats = sizeof(V{}[0]) == sizeof(float);
 #if defined(__AVX512F__)
 using NativeFloats = __m512;
 using NativeDoubles = __m512d;
-LUPINE_ELEMENT NativeFloats fused_add(NativeFloats a, NativeFloats b, NativeFloats c) {
+SPEEDWELL_ELEMENT NativeFloats fused_add(NativeFloats a, NativeFloats b, NativeFloats c) {
   return _mm512_fmadd_ps(a, b, c);
 }
-LUPINE_ELEMENT NativeFloats fused_subtract(NativeFloats a, NativeFloats b, NativeFloats c) {
+SPEEDWELL_ELEMENT NativeFloats fused_subtract(NativeFloats a, NativeFloats b, NativeFloats c) {
   return _mm512_fnmadd_ps(a, b, c);
 }
-LUPINE_ELEMENT NativeDoubles fused_add(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
+SPEEDWELL_ELEMENT NativeDoubles fused_add(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
   return _mm512_fmadd_pd(a, b, c);
 }
-LUPINE_ELEMENT NativeDoubles fused_subtract(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
+SPEEDWELL_ELEMENT NativeDoubles fused_subtract(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
   return _mm512_fnmadd_pd(a, b, c);
 }
 #elif defined(__FMA__)
 using NativeFloats = __m256;
 using NativeDoubles = __m256d;
-LUPINE_ELEMENT NativeFloats fused_add(NativeFloats a, NativeFloats b, NativeFloats c) {
+SPEEDWELL_ELEMENT NativeFloats fused_add(NativeFloats a, NativeFloats b, NativeFloats c) {
   return _mm256_fmadd_ps(a, b, c);
 }
-LUPINE_ELEMENT NativeFloats fused_subtract(NativeFloats a, NativeFloats b, NativeFloats c) {
+SPEEDWELL_ELEMENT NativeFloats fused_subtract(NativeFloats a, NativeFloats b, NativeFloats c) {
   return _mm256_fnmadd_ps(a, b, c);
 }
-LUPINE_ELEMENT NativeDoubles fused_add(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
+SPEEDWELL_ELEMENT NativeDoubles fused_add(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
   return _mm256_fmadd_pd(a, b, c);
 }
-LUPINE_ELEMENT NativeDoubles fused_subtract(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
+SPEEDWELL_ELEMENT NativeDoubles fused_subtract(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
   return _mm256_fnmadd_pd(a, b, c);
 }
-#elif defined(LUPINE_SVE)
+#elif defined(SPEEDWELL_SVE)
 using NativeFloats = svfloat32_t __attribute__((arm_sve_vector_bits(__ARM_FEATURE_SVE_BITS)));
 using NativeDoubles = svfloat64_t __attribute__((arm_sve_vector_bits(__ARM_FEATURE_SVE_BITS)));
-LUPINE_ELEMENT NativeFloats fused_add(NativeFloats a, NativeFloats b, NativeFloats c) {
+SPEEDWELL_ELEMENT NativeFloats fused_add(NativeFloats a, NativeFloats b, NativeFloats c) {
   return svmla_f32_x(svptrue_b32(), c, a, b);
 }
-LUPINE_ELEMENT NativeFloats fused_subtract(NativeFloats a, NativeFloats b, NativeFloats c) {
+SPEEDWELL_ELEMENT NativeFloats fused_subtract(NativeFloats a, NativeFloats b, NativeFloats c) {
   return svmls_f32_x(svptrue_b32(), c, a, b);
 }
-LUPINE_ELEMENT NativeDoubles fused_add(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
+SPEEDWELL_ELEMENT NativeDoubles fused_add(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
   return svmla_f64_x(svptrue_b64(), c, a, b);
 }
-LUPINE_ELEMENT NativeDoubles fused_subtract(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
+SPEEDWELL_ELEMENT NativeDoubles fused_subtract(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
   return svmls_f64_x(svptrue_b64(), c, a, b);
 }
-#elif defined(LUPINE_NEON)
+#elif defined(SPEEDWELL_NEON)
 using NativeFloats = float32x4_t;
 using NativeDoubles = float64x2_t;
-LUPINE_ELEMENT NativeFloats fused_add(NativeFloats a, NativeFloats b, NativeFloats c) {
+SPEEDWELL_ELEMENT NativeFloats fused_add(NativeFloats a, NativeFloats b, NativeFloats c) {
   return vfmaq_f32(c, a, b);
 }
-LUPINE_ELEMENT NativeFloats fused_subtract(NativeFloats a, NativeFloats b, NativeFloats c) {
+SPEEDWELL_ELEMENT NativeFloats fused_subtract(NativeFloats a, NativeFloats b, NativeFloats c) {
   return vfmsq_f32(c, a, b);
 }
-LUPINE_ELEMENT NativeDoubles fused_add(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
+SPEEDWELL_ELEMENT NativeDoubles fused_add(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
   return vfmaq_f64(c, a, b);
 }
-LUPINE_ELEMENT NativeDoubles fused_subtract(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
+SPEEDWELL_ELEMENT NativeDoubles fused_subtract(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
   return vfmsq_f64(c, a, b);
 }
 #else
 using NativeFloats = float __attribute__((vector_size(vector_bytes)));
 using NativeDoubles = double __attribute__((vector_size(vector_bytes)));
-LUPINE_ELEMENT NativeFloats fused_add(NativeFloats a, NativeFloats b, NativeFloats c) {
+SPEEDWELL_ELEMENT NativeFloats fused_add(NativeFloats a, NativeFloats b, NativeFloats c) {
   return a * b + c;
 }
-LUPINE_ELEMENT NativeFloats fused_subtract(NativeFloats a, NativeFloats b, NativeFloats c) {
+SPEEDWELL_ELEMENT NativeFloats fused_subtract(NativeFloats a, NativeFloats b, NativeFloats c) {
   return c - a * b;
 }
-LUPINE_ELEMENT NativeDoubles fused_add(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
+SPEEDWELL_ELEMENT NativeDoubles fused_add(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
   return a * b + c;
 }
-LUPINE_ELEMENT NativeDoubles fused_subtract(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
+SPEEDWELL_ELEMENT NativeDoubles fused_subtract(NativeDoubles a, NativeDoubles b, NativeDoubles c) {
   return c - a * b;
 }
 #endif
@@ -139,13 +139,13 @@ struct NativeOf<V> {
 
 /// a b + c and c - a b, rounded once where the processor has fused operations.
 template <class V>
-LUPINE_ELEMENT V multiply_add(V a, V b, V c) {
+SPEEDWELL_ELEMENT V multiply_add(V a, V b, V c) {
   using Native = typename NativeOf<V>::Type;
   return reinterpret<V>(
       fused_add(reinterpret<Native>(a), reinterpret<Native>(b), reinterpret<Native>(c)));
 }
 template <class V>
-LUPINE_ELEMENT V subtract_product(V a, V b, V c) {
+SPEEDWELL_ELEMENT V subtract_product(V a, V b, V c) {
   using Native = typename NativeOf<V>::Type;
   return reinterpret<V>(
       fused_subtract(reinterpret<Native>(a), reinterpret<Native>(b), reinterpret<Native>(c)));
@@ -154,7 +154,7 @@ LUPINE_ELEMENT V subtract_product(V a, V b, V c) {
 /// A vector with lane k of v in all lanes. The masked instructions avoid a warning of GCC 12 in its
 /// own header (bug 105593).
 template <class V>
-LUPINE_ELEMENT V spread_lane(V v, int k) {
+SPEEDWELL_ELEMENT V spread_lane(V v, int k) {
 #if defined(__AVX512F__)
   if constexpr (of_floats<V>)
     return reinterpret<V>(
@@ -171,7 +171,7 @@ LUPINE_ELEMENT V spread_lane(V v, int k) {
 using Words = std::uint64_t __attribute__((vector_size(vector_bytes)));
 
 /// The product of each lane's two halves. The masked instruction as in spread_lane().
-LUPINE_ELEMENT Words product_of_halves(Words v) {
+SPEEDWELL_ELEMENT Words product_of_halves(Words v) {
 #if defined(__AVX512F__)
   return reinterpret<Words>(
       _mm512_maskz_mul_epu32(0xff, reinterpret<__m512i>(v), reinterpret<__m512i>(v >> 32)));
@@ -180,7 +180,7 @@ LUPINE_ELEMENT Words product_of_halves(Words v) {
       _mm256_mul_epu32(reinterpret<__m256i>(v), reinterpret<__m256i>(v >> 32)));
 #elif defined(__SSE2__)
   return reinterpret<Words>(_mm_mul_epu32(reinterpret<__m128i>(v), reinterpret<__m128i>(v >> 32)));
-#elif defined(LUPINE_NEON) && !defined(LUPINE_SVE)
+#elif defined(SPEEDWELL_NEON) && !defined(SPEEDWELL_SVE)
   const auto words = reinterpret<uint64x2_t>(v);
   return reinterpret<Words>(vmull_u32(vmovn_u64(words), vshrn_n_u64(words, 32)));
 #else
@@ -188,7 +188,7 @@ LUPINE_ELEMENT Words product_of_halves(Words v) {
 #endif
 }
 
-#ifdef LUPINE_CONVERTS_HALF
+#ifdef SPEEDWELL_CONVERTS_HALF
 /// So many numbers are converted from and to FP16 at once, rounded to nearest, ties to even.
 #ifdef __F16C__
 constexpr int half_lanes = 8;
@@ -198,14 +198,14 @@ constexpr int half_lanes = 4;
 using FewFloats = float __attribute__((vector_size(half_lanes * 4)));
 using Halves = std::uint16_t __attribute__((vector_size(half_lanes * 2)));
 
-LUPINE_ELEMENT Halves rounded_to_half(FewFloats v) {
+SPEEDWELL_ELEMENT Halves rounded_to_half(FewFloats v) {
 #ifdef __F16C__
   return reinterpret<Halves>(_mm256_cvtps_ph(reinterpret<__m256>(v), _MM_FROUND_TO_NEAREST_INT));
 #else
   return reinterpret<Halves>(vcvt_f16_f32(reinterpret<float32x4_t>(v)));
 #endif
 }
-LUPINE_ELEMENT FewFloats floats_of(Halves v) {
+SPEEDWELL_ELEMENT FewFloats floats_of(Halves v) {
 #ifdef __F16C__
   return reinterpret<FewFloats>(_mm256_cvtph_ps(reinterpret<__m128i>(v)));
 #else
@@ -214,4 +214,4 @@ LUPINE_ELEMENT FewFloats floats_of(Halves v) {
 }
 #endif
 
-}  // namespace lupine::LUPINE_ISA
+}  // namespace speedwell::SPEEDWELL_ISA

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cpu/isa.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
-#if defined(LUPINE_X86_64)
+#if defined(SPEEDWELL_X86_64)
 #include <cpuid.h>
-#elif defined(LUPINE_AARCH64)
+#elif defined(SPEEDWELL_AARCH64)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -15,11 +15,11 @@
 #include <cstdlib>
 #include <string>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
-constexpr const char* variable = "LUPINE_MAX_CPU_ISA";
+constexpr const char* variable = "SPEEDWELL_MAX_CPU_ISA";
 
 struct Named {
   CpuIsa isa;
@@ -28,15 +28,15 @@ struct Named {
 // Those of this architecture, ascending.
 constexpr std::array names {
   Named{CpuIsa::portable, "portable"},
-#if defined(LUPINE_X86_64)
+#if defined(SPEEDWELL_X86_64)
       Named{CpuIsa::avx2, "avx2"}, Named{CpuIsa::avx512, "avx512"},
       Named{CpuIsa::avx512_bf16, "avx512_bf16"},
-#elif defined(LUPINE_AARCH64)
+#elif defined(SPEEDWELL_AARCH64)
       Named{CpuIsa::neon, "neon"}, Named{CpuIsa::sve256, "sve256"}, Named{CpuIsa::sve512, "sve512"},
 #endif
 };
 
-#ifdef LUPINE_AARCH64
+#ifdef SPEEDWELL_AARCH64
 // The bits of a vector of SVE, as the system has set them for this process; 0 without SVE.
 int sve_bits() {
   if ((getauxval(AT_HWCAP) & HWCAP_SVE) == 0) return 0;
@@ -48,7 +48,7 @@ int sve_bits() {
 // Whether this processor has an instruction set of its architecture.
 bool is_here(CpuIsa isa) {
   switch (isa) {
-#if defined(LUPINE_X86_64)
+#if defined(SPEEDWELL_X86_64)
     case CpuIsa::avx2:
       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
     case CpuIsa::avx512:
@@ -57,7 +57,7 @@ bool is_here(CpuIsa isa) {
              __builtin_cpu_supports("avx512vl");
     case CpuIsa::avx512_bf16:
       return is_here(CpuIsa::avx512) && __builtin_cpu_supports("avx512bf16");
-#elif defined(LUPINE_AARCH64)
+#elif defined(SPEEDWELL_AARCH64)
     case CpuIsa::neon:
       return true;
     case CpuIsa::sve256:
@@ -91,7 +91,7 @@ CpuIsa best_allowed() {
 }  // namespace
 
 bool has_f16c() {
-#ifdef LUPINE_X86_64
+#ifdef SPEEDWELL_X86_64
   unsigned a = 0;
   unsigned b = 0;
   unsigned c = 0;
@@ -113,4 +113,4 @@ CpuIsa cpu_isa() {
   return isa;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

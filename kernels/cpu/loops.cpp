@@ -3,19 +3,19 @@
 
 #include "cpu/isa.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace portable {
 extern const Loops table;
 }
-#if defined(LUPINE_X86_64)
+#if defined(SPEEDWELL_X86_64)
 namespace avx2 {
 extern const Loops table;
 }
 namespace avx512 {
 extern const Loops table;
 }
-#elif defined(LUPINE_AARCH64)
+#elif defined(SPEEDWELL_AARCH64)
 namespace neon {
 extern const Loops table;
 }
@@ -28,10 +28,10 @@ extern const Loops table;
 #endif
 
 const Loops& loops() {
-#if defined(LUPINE_X86_64)
+#if defined(SPEEDWELL_X86_64)
   if (cpu_isa() >= CpuIsa::avx512) return avx512::table;
   if (cpu_isa() >= CpuIsa::avx2) return avx2::table;
-#elif defined(LUPINE_AARCH64)
+#elif defined(SPEEDWELL_AARCH64)
   if (cpu_isa() == CpuIsa::sve512) return sve512::table;
   if (cpu_isa() == CpuIsa::sve256) return sve256::table;
   if (cpu_isa() == CpuIsa::neon) return neon::table;
@@ -39,4 +39,4 @@ const Loops& loops() {
   return portable::table;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 #include "element/checksum.hpp"
 #include "element/matrix_spec.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Where the sums over rows of A go. abs_rows, abs_ax and checksum may be null: not wanted.
 struct RowSums {
@@ -98,4 +98,4 @@ struct Loops {
 /// The loops for cpu_isa().
 const Loops& loops();
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled once for each instruction set, into the namespace LUPINE_ISA. Vectors are those of GCC's
-// and Clang's vector extension, so that one source serves every width. Nothing here may call an
-// inline function with linkage: of its copies the linker keeps one, perhaps with instructions that
-// another processor lacks.
+// Compiled once for each instruction set, into the namespace SPEEDWELL_ISA. Vectors are those of
+// GCC's and Clang's vector extension, so that one source serves every width. Nothing here may call
+// an inline function with linkage: of its copies the linker keeps one, perhaps with instructions
+// that another processor lacks.
 #include <cstddef>
 #include <cstring>
 
@@ -13,7 +13,7 @@
 #include "cpu/panel_loops.hpp"
 #include "element/rounding.hpp"
 
-namespace lupine::LUPINE_ISA {
+namespace speedwell::SPEEDWELL_ISA {
 
 namespace {
 
@@ -25,24 +25,24 @@ using Integers = std::uint64_t __attribute__((vector_size(width * 8)));
 using Doubles = double __attribute__((vector_size(width * 8)));
 using Floats = float __attribute__((vector_size(width * 4)));
 
-LUPINE_ELEMENT std::int64_t smaller(std::int64_t a, std::int64_t b) {
+SPEEDWELL_ELEMENT std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
 }
 
-LUPINE_ELEMENT Integers spread(std::uint64_t value) {
+SPEEDWELL_ELEMENT Integers spread(std::uint64_t value) {
   return Integers{} + value;
 }
-LUPINE_ELEMENT Doubles spread(double value) {
+SPEEDWELL_ELEMENT Doubles spread(double value) {
   return Doubles{} + value;
 }
 
-LUPINE_ELEMENT Doubles magnitude(Doubles v) {
+SPEEDWELL_ELEMENT Doubles magnitude(Doubles v) {
   return reinterpret<Doubles>(reinterpret<Integers>(v) & spread(~(std::uint64_t{1} << 63)));
 }
 
 // uniform() of each lane. Without an instruction that converts, each half of x becomes the fraction
 // of a double, exactly; only their sum rounds, as (double)x does.
-LUPINE_ELEMENT Doubles uniform(Integers x) {
+SPEEDWELL_ELEMENT Doubles uniform(Integers x) {
 #ifdef __AVX512DQ__
   const Doubles value = reinterpret<Doubles>(_mm512_cvtepu64_pd(reinterpret<__m512i>(x)));
 #else
@@ -70,11 +70,11 @@ Lanes first_steps() {
   return lanes;
 }
 
-LUPINE_ELEMENT void store(Doubles values, float* to) {
+SPEEDWELL_ELEMENT void store(Doubles values, float* to) {
   const Floats rounded = __builtin_convertvector(values, Floats);
   std::memcpy(to, &rounded, sizeof(rounded));
 }
-LUPINE_ELEMENT void store(Doubles values, double* to) {
+SPEEDWELL_ELEMENT void store(Doubles values, double* to) {
   std::memcpy(to, &values, sizeof(values));
 }
 
@@ -204,7 +204,7 @@ constexpr int lanes_of = width * 8 / static_cast<int>(sizeof(T));
 // it in its column of B, and so the others fill the pipelines.
 template <class T>
 void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b) {
-  LUPINE_EXPECTS(lu.columns <= triangle_order);
+  SPEEDWELL_EXPECTS(lu.columns <= triangle_order);
   using Vector = typename VectorOf<T>::Type;
   constexpr int order = triangle_order;
   constexpr int lanes = lanes_of<T>;
@@ -245,7 +245,7 @@ void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b) {
 // Takes strips of rows that fit into the L1 cache, and four columns of X at a time.
 template <class T>
 void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b) {
-  LUPINE_EXPECTS(lu.columns <= triangle_order);
+  SPEEDWELL_EXPECTS(lu.columns <= triangle_order);
   using Vector = typename VectorOf<T>::Type;
   constexpr int order = triangle_order;
   constexpr int group = 4;
@@ -292,20 +292,20 @@ void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b) {
 
 void to_half(const float* from, std::int64_t count, float scale, Half* to) {
   std::int64_t i = 0;
-#ifdef LUPINE_CONVERTS_HALF
+#ifdef SPEEDWELL_CONVERTS_HALF
   for (; i + half_lanes <= count; i += half_lanes)
     store_lanes(rounded_to_half(load_lanes<FewFloats>(from + i) * scale), to + i);
 #endif
-  for (; i < count; ++i) to[i] = lupine::to_half(from[i] * scale);
+  for (; i < count; ++i) to[i] = speedwell::to_half(from[i] * scale);
 }
 
 void to_bfloat16(const float* from, std::int64_t count, float scale, Bfloat16* to) {
-  for (std::int64_t i = 0; i < count; ++i) to[i] = lupine::to_bfloat16(from[i] * scale);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = speedwell::to_bfloat16(from[i] * scale);
 }
 
 void to_half_pair(const float* from, std::int64_t count, float scale, Half* high, Half* low) {
   std::int64_t i = 0;
-#ifdef LUPINE_CONVERTS_HALF
+#ifdef SPEEDWELL_CONVERTS_HALF
   for (; i + half_lanes <= count; i += half_lanes) {
     const FewFloats scaled = load_lanes<FewFloats>(from + i) * scale;
     const Halves first = rounded_to_half(scaled);
@@ -314,7 +314,7 @@ void to_half_pair(const float* from, std::int64_t count, float scale, Half* high
   }
 #endif
   for (; i < count; ++i) {
-    const HalfPair pair = lupine::to_half_pair(from[i] * scale);
+    const HalfPair pair = speedwell::to_half_pair(from[i] * scale);
     high[i] = pair.high;
     low[i] = pair.low;
   }
@@ -322,15 +322,15 @@ void to_half_pair(const float* from, std::int64_t count, float scale, Half* high
 
 void from_half(const Half* from, std::int64_t count, float* to) {
   std::int64_t i = 0;
-#ifdef LUPINE_CONVERTS_HALF
+#ifdef SPEEDWELL_CONVERTS_HALF
   for (; i + half_lanes <= count; i += half_lanes)
     store_lanes(floats_of(load_lanes<Halves>(from + i)), to + i);
 #endif
-  for (; i < count; ++i) to[i] = lupine::to_float(from[i]);
+  for (; i < count; ++i) to[i] = speedwell::to_float(from[i]);
 }
 
 void from_bfloat16(const Bfloat16* from, std::int64_t count, float* to) {
-  for (std::int64_t i = 0; i < count; ++i) to[i] = lupine::to_float(from[i]);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = speedwell::to_float(from[i]);
 }
 
 // Each pair is one number of 32 bits, so that the compiler makes vectors of it.
@@ -346,12 +346,12 @@ void interleave(const Bfloat16* even, const Bfloat16* odd, std::int64_t count, B
 extern const Loops table;
 extern const VectorLoops vectors;
 extern const AllPanelLoops panels;
-#define LUPINE_STRING_(x) #x
-#define LUPINE_STRING(x) LUPINE_STRING_(x)
+#define SPEEDWELL_STRING_(x) #x
+#define SPEEDWELL_STRING(x) SPEEDWELL_STRING_(x)
 template <class T>
 constexpr StorageLoops<T> storage_loops{generate<T>, largest<T>,          scale<T>,
                                         add<T>,      solve_left_lower<T>, solve_right_upper<T>};
-const Loops table{LUPINE_STRING(LUPINE_ISA),
+const Loops table{SPEEDWELL_STRING(SPEEDWELL_ISA),
                   &vectors,
                   &panels,
                   multiply,
@@ -364,4 +364,4 @@ const Loops table{LUPINE_STRING(LUPINE_ISA),
                   storage_loops<float>,
                   storage_loops<double>};
 
-}  // namespace lupine::LUPINE_ISA
+}  // namespace speedwell::SPEEDWELL_ISA

@@ -7,7 +7,7 @@
 
 #include "element/element.hpp"
 
-namespace lupine::LUPINE_ISA {
+namespace speedwell::SPEEDWELL_ISA {
 
 namespace {
 
@@ -26,14 +26,14 @@ struct Bits<double> {
 };
 
 template <class T>
-LUPINE_ELEMENT typename Bits<T>::Integer magnitude_bits(T value) {
+SPEEDWELL_ELEMENT typename Bits<T>::Integer magnitude_bits(T value) {
   using Integer = typename Bits<T>::Integer;
   constexpr Integer all_but_sign = ~(Integer{1} << (8 * sizeof(T) - 1));
   return __builtin_bit_cast(Integer, value) & all_but_sign;
 }
 
 template <class T>
-LUPINE_ELEMENT typename Bits<T>::Integer largest_bits(const T* from, std::int64_t count) {
+SPEEDWELL_ELEMENT typename Bits<T>::Integer largest_bits(const T* from, std::int64_t count) {
   typename Bits<T>::Integer bits = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto magnitude = magnitude_bits(from[i]);
@@ -44,4 +44,4 @@ LUPINE_ELEMENT typename Bits<T>::Integer largest_bits(const T* from, std::int64_
 
 }  // namespace
 
-}  // namespace lupine::LUPINE_ISA
+}  // namespace speedwell::SPEEDWELL_ISA

@@ -11,7 +11,7 @@
 #include "core/matrix_view.hpp"
 #include "cpu/loops.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The entry of the largest magnitude, the first one where several are equal; that of a complex
 /// entry is |re| + |im|. Inf and NaN both count as infinity.
@@ -53,4 +53,4 @@ const PanelLoops<T>& panel_loops() {
     return all.fp32;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

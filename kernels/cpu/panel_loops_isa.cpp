@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled once for each instruction set, into the namespace LUPINE_ISA: see loops_isa.cpp.
+// Compiled once for each instruction set, into the namespace SPEEDWELL_ISA: see loops_isa.cpp.
 #include <complex>
 #include <cstdint>
 
@@ -7,11 +7,11 @@
 #include "cpu/panel_loops.hpp"
 #include "cpu/width.hpp"
 
-namespace lupine::LUPINE_ISA {
+namespace speedwell::SPEEDWELL_ISA {
 
 namespace {
 
-LUPINE_ELEMENT std::int64_t smaller(std::int64_t a, std::int64_t b) {
+SPEEDWELL_ELEMENT std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
 }
 
@@ -38,7 +38,7 @@ Largest eliminate(MatrixView<const T> p, MatrixView<T> rows) {
       for (std::int64_t j = 1; j < rows.columns; ++j) {
         const T pj = p(0, j);
         T* column = rows.column(j) + begin;
-        LUPINE_INDEPENDENT
+        SPEEDWELL_INDEPENDENT
         for (std::int64_t i = 0; i < m; ++i) column[i] -= l[i] * pj;
       }
     }
@@ -51,7 +51,7 @@ Largest eliminate(MatrixView<const T> p, MatrixView<T> rows) {
 
 // |re| + |im|, as bits; those of infinity where a part is Inf or NaN.
 template <class T>
-LUPINE_ELEMENT typename Bits<T>::Integer sum_bits(const T* pair) {
+SPEEDWELL_ELEMENT typename Bits<T>::Integer sum_bits(const T* pair) {
   const auto bits = magnitude_bits(static_cast<T>(__builtin_bit_cast(T, magnitude_bits(pair[0])) +
                                                   __builtin_bit_cast(T, magnitude_bits(pair[1]))));
   return bits < Bits<T>::infinity ? bits : Bits<T>::infinity;
@@ -77,7 +77,7 @@ Largest find_largest_complex(const std::complex<T>* from, std::int64_t count) {
 
 // A power of two near 1 / |pivot|, by which quotients are computed without overflow.
 template <class T>
-LUPINE_ELEMENT T power_below(T re, T im) {
+SPEEDWELL_ELEMENT T power_below(T re, T im) {
   constexpr int most = sizeof(T) == sizeof(float) ? 126 : 1022;
   const double a = __builtin_fabs(re);
   const double b = __builtin_fabs(im);
@@ -116,7 +116,7 @@ Largest eliminate_complex(MatrixView<const std::complex<T>> p, MatrixView<std::c
         const T pr = of_pivot(j)[0];
         const T pi = of_pivot(j)[1];
         T* column = rows.column(j) + begin;
-        LUPINE_INDEPENDENT
+        SPEEDWELL_INDEPENDENT
         for (std::int64_t i = 0; i < m; ++i) column[i] -= l[i] * pr + turned[i] * pi;
       }
     }
@@ -136,4 +136,4 @@ template <class T>
 constexpr PanelLoops<std::complex<T>> of_complex{find_largest_complex<T>, eliminate_complex<T>};
 const AllPanelLoops panels{of_real<float>, of_real<double>, of_complex<float>, of_complex<double>};
 
-}  // namespace lupine::LUPINE_ISA
+}  // namespace speedwell::SPEEDWELL_ISA

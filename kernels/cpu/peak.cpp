@@ -3,19 +3,19 @@
 
 #include "cpu/isa.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace portable {
 extern const Peaks peaks;
 }
-#if defined(LUPINE_X86_64)
+#if defined(SPEEDWELL_X86_64)
 namespace avx2 {
 extern const Peaks peaks;
 }
 namespace avx512 {
 extern const Peaks peaks;
 }
-#elif defined(LUPINE_AARCH64)
+#elif defined(SPEEDWELL_AARCH64)
 namespace neon {
 extern const Peaks peaks;
 }
@@ -26,17 +26,17 @@ namespace sve512 {
 extern const Peaks peaks;
 }
 #endif
-#ifdef LUPINE_AVX512_BF16
+#ifdef SPEEDWELL_AVX512_BF16
 namespace avx512 {
 extern const RegisterLoop bf16;
 }
 #endif
 
 const Peaks& peaks() {
-#if defined(LUPINE_X86_64)
+#if defined(SPEEDWELL_X86_64)
   if (cpu_isa() >= CpuIsa::avx512) return avx512::peaks;
   if (cpu_isa() >= CpuIsa::avx2) return avx2::peaks;
-#elif defined(LUPINE_AARCH64)
+#elif defined(SPEEDWELL_AARCH64)
   if (cpu_isa() == CpuIsa::sve512) return sve512::peaks;
   if (cpu_isa() == CpuIsa::sve256) return sve256::peaks;
   if (cpu_isa() == CpuIsa::neon) return neon::peaks;
@@ -45,10 +45,10 @@ const Peaks& peaks() {
 }
 
 RegisterLoop bf16_peak() {
-#ifdef LUPINE_AVX512_BF16
+#ifdef SPEEDWELL_AVX512_BF16
   if (cpu_isa() >= CpuIsa::avx512_bf16) return avx512::bf16;
 #endif
   return {};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

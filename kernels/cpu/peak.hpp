@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace lupine {
+namespace speedwell {
 
 /// A loop of multiplications and additions in registers.
 struct RegisterLoop {
@@ -38,4 +38,4 @@ const Peaks& peaks();
 /// operations without that instruction set.
 RegisterLoop bf16_peak();
 
-}  // namespace lupine
+}  // namespace speedwell

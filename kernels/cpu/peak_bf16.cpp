@@ -5,7 +5,7 @@
 
 #include "cpu/peak.hpp"
 
-namespace lupine::avx512 {
+namespace speedwell::avx512 {
 
 namespace {
 
@@ -34,4 +34,4 @@ double pairs_of_products(std::int64_t steps) {
 extern const RegisterLoop bf16;
 const RegisterLoop bf16{4 * lanes * sums, pairs_of_products};
 
-}  // namespace lupine::avx512
+}  // namespace speedwell::avx512

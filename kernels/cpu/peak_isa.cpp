@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled once for each instruction set, into the namespace LUPINE_ISA; peaks() chooses one copy
-// at run time. Nothing here may call an inline function with linkage: see loops_isa.cpp. Products
-// and sums become fused operations (-ffp-contract=fast), since only the speed matters.
+// Compiled once for each instruction set, into the namespace SPEEDWELL_ISA; peaks() chooses one
+// copy at run time. Nothing here may call an inline function with linkage: see loops_isa.cpp.
+// Products and sums become fused operations (-ffp-contract=fast), since only the speed matters.
 #include "cpu/peak.hpp"
 #include "cpu/width.hpp"
 #include "element/matrix_spec.hpp"
 
-namespace lupine::LUPINE_ISA {
+namespace speedwell::SPEEDWELL_ISA {
 
 namespace {
 
@@ -42,7 +42,7 @@ double multiply_add(std::int64_t steps) {
   return total;
 }
 
-LUPINE_ELEMENT Doubles to_doubles(Integers x) {
+SPEEDWELL_ELEMENT Doubles to_doubles(Integers x) {
 #ifdef __AVX512DQ__
   return __builtin_convertvector(x, Doubles);
 #else
@@ -79,7 +79,7 @@ std::uint64_t sum_of_words(const std::uint64_t* data, std::int64_t count) {
 }
 
 void triad(const double* b, const double* c, double s, double* a, std::int64_t count) {
-  LUPINE_INDEPENDENT
+  SPEEDWELL_INDEPENDENT
   for (std::int64_t i = 0; i < count; ++i) a[i] = b[i] + s * c[i];
 }
 
@@ -97,4 +97,4 @@ const Peaks peaks{{operations(bytes / 8), multiply_add<Doubles, double>},
                   sum_of_words,
                   triad};
 
-}  // namespace lupine::LUPINE_ISA
+}  // namespace speedwell::SPEEDWELL_ISA

@@ -7,7 +7,7 @@
 
 #include "cpu/loops.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Loops over matrices with elements of type T, float or double. Arithmetic is FP64.
 template <class T>
@@ -60,4 +60,4 @@ inline const VectorLoops& vector_loops() {
   return *loops().vectors;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

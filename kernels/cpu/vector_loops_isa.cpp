@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled once for each instruction set, into the namespace LUPINE_ISA: see loops_isa.cpp. All
+// Compiled once for each instruction set, into the namespace SPEEDWELL_ISA: see loops_isa.cpp. All
 // copies sum in the same number of lanes, whatever the width of a vector, so that results are
 // equal.
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include "element/element.hpp"
 #include "element/two_sum.hpp"
 
-namespace lupine::LUPINE_ISA {
+namespace speedwell::SPEEDWELL_ISA {
 
 namespace {
 
@@ -27,7 +27,7 @@ using Floats = float __attribute__((vector_size(width * 4)));
 // the rows' sums are read from the cache once for all of them.
 constexpr int streams = 8;
 
-LUPINE_ELEMENT double sum_of(const double (&v)[streams]) {
+SPEEDWELL_ELEMENT double sum_of(const double (&v)[streams]) {
   return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
@@ -37,9 +37,9 @@ constexpr int terms_between = 8;
 
 // (sums.ax_i, sums.ax_low_i) += sum_k a_ik s_k, and sums.a_x_low_i += sum_k a_ik s_low_k;
 // term[k] <- a_ik s_k.
-LUPINE_ELEMENT void add_extended(const double (&a)[streams], const double (&s)[streams],
-                                 const double (&s_low)[streams], std::int64_t i,
-                                 const RowSums& sums, double (&term)[streams]) {
+SPEEDWELL_ELEMENT void add_extended(const double (&a)[streams], const double (&s)[streams],
+                                    const double (&s_low)[streams], std::int64_t i,
+                                    const RowSums& sums, double (&term)[streams]) {
 #pragma GCC unroll 8
   for (int k = 0; k < streams; ++k) term[k] = a[k] * s_low[k];
   sums.a_x_low[i] += sum_of(term);
@@ -62,9 +62,9 @@ LUPINE_ELEMENT void add_extended(const double (&a)[streams], const double (&s)[s
 // if asked for, the sums of magnitudes. Extended: (sums.ax, sums.ax_low) += A x and sums.a_x_low +=
 // A x_low.
 template <bool extended, bool with_rows, bool with_abs_ax, class T>
-LUPINE_ELEMENT void add_streams(MatrixView<const T> a, double sign, const double* x,
-                                const double* x_low, std::int64_t begin, std::int64_t count,
-                                const RowSums& sums) {
+SPEEDWELL_ELEMENT void add_streams(MatrixView<const T> a, double sign, const double* x,
+                                   const double* x_low, std::int64_t begin, std::int64_t count,
+                                   const RowSums& sums) {
   static_assert(streams == terms_between);
   const T* c0 = a.data;
   const std::int64_t ld = a.ld;
@@ -73,7 +73,7 @@ LUPINE_ELEMENT void add_streams(MatrixView<const T> a, double sign, const double
   for (int k = 0; k < streams; ++k) s[k] = sign * x[k];
   if constexpr (extended)
     for (int k = 0; k < streams; ++k) s_low[k] = x_low[k];
-  LUPINE_INDEPENDENT
+  SPEEDWELL_INDEPENDENT
   for (std::int64_t i = begin; i < begin + count; ++i) {
     double value[streams];
     double term[streams];
@@ -101,9 +101,9 @@ LUPINE_ELEMENT void add_streams(MatrixView<const T> a, double sign, const double
 
 // The same for one column.
 template <bool extended, bool with_rows, bool with_abs_ax, class T>
-LUPINE_ELEMENT void add_column(const T* column, double s, double s_low, std::int64_t begin,
-                               std::int64_t count, const RowSums& sums) {
-  LUPINE_INDEPENDENT
+SPEEDWELL_ELEMENT void add_column(const T* column, double s, double s_low, std::int64_t begin,
+                                  std::int64_t count, const RowSums& sums) {
+  SPEEDWELL_INDEPENDENT
   for (std::int64_t i = begin; i < begin + count; ++i) {
     const auto value = static_cast<double>(column[i]);
     if constexpr (extended) {
@@ -120,8 +120,8 @@ LUPINE_ELEMENT void add_column(const T* column, double s, double s_low, std::int
 
 // The sums over all columns, and the checksum if asked for.
 template <bool extended, bool with_rows, bool with_abs_ax, bool with_checksum, class T>
-LUPINE_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double* x,
-                                const double* x_low, RowSums sums) {
+SPEEDWELL_ELEMENT void add_columns(MatrixView<const T> a, double sign, const double* x,
+                                   const double* x_low, RowSums sums) {
   std::int64_t j = 0;
   for (; j + streams <= a.columns; j += streams) {
     const MatrixView<const T> some = a.block(0, j, a.rows, streams);
@@ -176,22 +176,22 @@ void multiply_extended(MatrixView<const double> a, const double* x, const double
       sums, [&]<bool... with>() { add_columns<true, with...>(a, 1, x, x_low, sums); });
 }
 
-LUPINE_ELEMENT Doubles load(const double* from) {
+SPEEDWELL_ELEMENT Doubles load(const double* from) {
   Doubles values;
   std::memcpy(&values, from, sizeof(values));
   return values;
 }
-LUPINE_ELEMENT Doubles load(const float* from) {
+SPEEDWELL_ELEMENT Doubles load(const float* from) {
   Floats values;
   std::memcpy(&values, from, sizeof(values));
   return __builtin_convertvector(values, Doubles);
 }
 
-LUPINE_ELEMENT Doubles magnitudes(Doubles values) {
+SPEEDWELL_ELEMENT Doubles magnitudes(Doubles values) {
   return (Doubles)((Words)values & ~(std::uint64_t{1} << 63));
 }
 
-LUPINE_ELEMENT WithError<Doubles> two_product(Doubles a, Doubles b) {
+SPEEDWELL_ELEMENT WithError<Doubles> two_product(Doubles a, Doubles b) {
   const Doubles product = a * b;
   Doubles error;
   for (int k = 0; k < width; ++k) error[k] = __builtin_fma(a[k], b[k], -product[k]);
@@ -199,15 +199,15 @@ LUPINE_ELEMENT WithError<Doubles> two_product(Doubles a, Doubles b) {
 }
 
 // The sum of the lanes of one column's vectors.
-LUPINE_ELEMENT double sum_of_lanes(const Doubles* vectors) {
+SPEEDWELL_ELEMENT double sum_of_lanes(const Doubles* vectors) {
   double of_lanes[lanes];
   std::memcpy(of_lanes, vectors, sizeof(of_lanes));
   return sum_of(of_lanes);
 }
 
 // (high, low) += the lanes of one column's sums in twice FP64's precision.
-LUPINE_ELEMENT void add_lanes(const Doubles* highs, const Doubles* lows, double& high,
-                              double& low) {
+SPEEDWELL_ELEMENT void add_lanes(const Doubles* highs, const Doubles* lows, double& high,
+                                 double& low) {
   double of_highs[lanes];
   double of_lows[lanes];
   std::memcpy(of_highs, highs, sizeof(of_highs));
@@ -215,7 +215,7 @@ LUPINE_ELEMENT void add_lanes(const Doubles* highs, const Doubles* lows, double&
   for (int k = 0; k < lanes; ++k) add_pair(high, low, of_highs[k], of_lows[k]);
 }
 
-LUPINE_ELEMENT void renormalize(Doubles* highs, Doubles* lows, int count) {
+SPEEDWELL_ELEMENT void renormalize(Doubles* highs, Doubles* lows, int count) {
   for (int k = 0; k < count; ++k) {
     const WithError<Doubles> normal = two_sum(highs[k], lows[k]);
     highs[k] = normal.value;
@@ -227,8 +227,8 @@ LUPINE_ELEMENT void renormalize(Doubles* highs, Doubles* lows, int count) {
 // the sums of magnitudes and the checksum. Each column has its own lanes of sums. Extended: as in
 // add_streams().
 template <bool extended, bool with_rows, bool with_abs_ax, bool with_checksum, int columns, class T>
-LUPINE_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x,
-                             const double* x_low, RowSums sums) {
+SPEEDWELL_ELEMENT void add_dots(MatrixView<const T> a, double sign, const double* x,
+                                const double* x_low, RowSums sums) {
   Doubles ax[columns][parts]{};
   Doubles ax_low[columns][parts]{};
   Doubles a_x_low[columns][parts]{};
@@ -340,11 +340,11 @@ void scale(MatrixView<const double> from, const double* rows, const double* colu
     const double* source = from.column(j);
     T* target = to.column(j);
     if (rows) {
-      LUPINE_INDEPENDENT
+      SPEEDWELL_INDEPENDENT
       for (std::int64_t i = 0; i < from.rows; ++i)
         target[i] = static_cast<T>((rows[i] * source[i]) * factor);
     } else {
-      LUPINE_INDEPENDENT
+      SPEEDWELL_INDEPENDENT
       for (std::int64_t i = 0; i < from.rows; ++i) target[i] = static_cast<T>(source[i] * factor);
     }
   }
@@ -354,19 +354,19 @@ void scale(MatrixView<const double> from, const double* rows, const double* colu
 using Bits = std::int64_t;
 constexpr Bits infinity = 0x7ff0000000000000;
 
-LUPINE_ELEMENT Bits magnitude(double value) {
+SPEEDWELL_ELEMENT Bits magnitude(double value) {
   return __builtin_bit_cast(Bits, value) & ~(Bits{1} << 63);
 }
-LUPINE_ELEMENT Bits larger(Bits a, Bits b) {
+SPEEDWELL_ELEMENT Bits larger(Bits a, Bits b) {
   return a > b ? a : b;
 }
-LUPINE_ELEMENT double value_of(Bits bits) {
+SPEEDWELL_ELEMENT double value_of(Bits bits) {
   return __builtin_bit_cast(double, bits < infinity ? bits : infinity);
 }
 
 template <int columns, bool with_checksums>
-LUPINE_ELEMENT void raise_rows(MatrixView<const double> a, const double* scale, double* most,
-                               const ColumnChecksums& checksums, std::int64_t j) {
+SPEEDWELL_ELEMENT void raise_rows(MatrixView<const double> a, const double* scale, double* most,
+                                  const ColumnChecksums& checksums, std::int64_t j) {
   double s[columns];
   for (int k = 0; k < columns; ++k) s[k] = scale ? scale[j + k] : 1;
   const double* c0 = a.column(j);
@@ -375,7 +375,7 @@ LUPINE_ELEMENT void raise_rows(MatrixView<const double> a, const double* scale, 
   Words places[columns]{};
   in_blocks<with_checksums>(a.block(0, j, a.rows, columns), checksums.row_keys, bits, places,
                             [&](std::int64_t begin, std::int64_t count) {
-                              LUPINE_INDEPENDENT
+                              SPEEDWELL_INDEPENDENT
                               for (std::int64_t i = begin; i < begin + count; ++i) {
                                 Bits largest = magnitude(most[i]);
 #pragma GCC unroll 8
@@ -452,4 +452,4 @@ const VectorLoops vectors{stored_loops<float>, stored_loops<double>, multiply,
                           multiply_transposed, multiply_extended,    multiply_transposed_extended,
                           largest_of_rows,     checksums_of_columns};
 
-}  // namespace lupine::LUPINE_ISA
+}  // namespace speedwell::SPEEDWELL_ISA

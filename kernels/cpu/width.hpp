@@ -5,22 +5,22 @@
 
 /// Stands before a loop whose iterations do not depend on each other.
 #ifdef __clang__
-#define LUPINE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define SPEEDWELL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
-#define LUPINE_INDEPENDENT _Pragma("GCC ivdep")
+#define SPEEDWELL_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-namespace lupine::LUPINE_ISA {
+namespace speedwell::SPEEDWELL_ISA {
 
 /// Bytes of a vector register.
 #if defined(__AVX512F__)
 constexpr int vector_bytes = 64;
 #elif defined(__AVX2__)
 constexpr int vector_bytes = 32;
-#elif defined(LUPINE_SVE)
+#elif defined(SPEEDWELL_SVE)
 constexpr int vector_bytes = __ARM_FEATURE_SVE_BITS / 8;
 #else
 constexpr int vector_bytes = 16;
 #endif
 
-}  // namespace lupine::LUPINE_ISA
+}  // namespace speedwell::SPEEDWELL_ISA

@@ -7,7 +7,7 @@
 
 #include "cuda/complex.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 constexpr double largest_finite = 0x1.fffffffffffffp+1023;
 constexpr double infinity = __builtin_huge_val();
@@ -45,4 +45,4 @@ __device__ inline Candidate best_of_warp(Candidate mine) {
   return mine;
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

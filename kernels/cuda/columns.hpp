@@ -10,7 +10,7 @@
 
 #include "element/element.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 constexpr int warp_threads = 32;
 constexpr unsigned whole_warp = 0xffffffffu;
@@ -30,7 +30,7 @@ __device__ T join_warp(T value, const Join& join) {
 /// @pre blockDim.x is column_threads
 template <int count, class T, class Join>
 __device__ T join_block(const T (&own)[count], const Join& join) {
-  LUPINE_ELEMENT_EXPECTS(blockDim.x == column_threads);
+  SPEEDWELL_ELEMENT_EXPECTS(blockDim.x == column_threads);
   constexpr int warps = column_threads / warp_threads;
   __shared__ T of_warps[warps][count];
   const int thread = static_cast<int>(threadIdx.x);
@@ -46,4 +46,4 @@ __device__ T join_block(const T (&own)[count], const Join& join) {
   return result;
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

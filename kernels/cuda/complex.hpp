@@ -11,7 +11,7 @@
 #include "element/element.hpp"
 #include "element/rounding.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 /// Aligned as cuBLAS asks of complex matrices.
 template <class T>
@@ -25,8 +25,8 @@ struct alignas(2 * sizeof(T)) Complex {
 template <class Byte, class Use>
 decltype(auto) with_scalars(const AnyView<Byte>& m, const Use& use) {
   if (m.field == Field::real) return with_storage(m, use);
-  LUPINE_EXPECTS(m.precision == Precision::fp64 || m.precision == Precision::fp32);
-  LUPINE_EXPECTS(reinterpret_cast<std::uintptr_t>(m.data) % m.element_bytes() == 0);
+  SPEEDWELL_EXPECTS(m.precision == Precision::fp64 || m.precision == Precision::fp32);
+  SPEEDWELL_EXPECTS(reinterpret_cast<std::uintptr_t>(m.data) % m.element_bytes() == 0);
   return m.precision == Precision::fp64 ? use(elements_of<Complex<double>>(m))
                                         : use(elements_of<Complex<float>>(m));
 }
@@ -99,4 +99,4 @@ class Divisor<Complex<T>> {
   T square_;
 };
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

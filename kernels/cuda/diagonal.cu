@@ -17,7 +17,7 @@
 #include "cuda/launch.hpp"
 #include "cuda/tile.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -394,4 +394,4 @@ cudaError_t factor_block(cudaStream_t stream, MatrixView<float> a, std::int64_t 
   return launch(stream, std::max(wanted, 1), tile_threads, factor_block_kernel, block);
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

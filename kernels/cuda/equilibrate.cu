@@ -6,7 +6,7 @@
 #include "cuda/launch.hpp"
 #include "cuda/packs.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -200,4 +200,4 @@ cudaError_t take_magnitudes(cudaStream_t stream, AnyMatrix a) {
   });
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

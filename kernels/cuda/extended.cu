@@ -6,7 +6,7 @@
 #include "cuda/launch.hpp"
 #include "element/two_sum.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -122,4 +122,4 @@ cudaError_t multiply_extended(cudaStream_t stream, Transpose transpose, MatrixVi
                       extended_columns_kernel, a, x, x_low, sums);
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

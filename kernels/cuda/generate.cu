@@ -4,7 +4,7 @@
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -151,4 +151,4 @@ cudaError_t multiply_generated(cudaStream_t stream, const MatrixSpec& spec, cons
                 parted, parts, sums);
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

@@ -11,7 +11,7 @@ struct CUdevResourceDesc_st {
   unsigned multiprocessors;
 };
 
-namespace lupine::green {
+namespace speedwell::green {
 
 namespace {
 
@@ -98,4 +98,4 @@ void* driver_function(const char* name) {
   return nullptr;
 }
 
-}  // namespace lupine::green
+}  // namespace speedwell::green

@@ -8,7 +8,7 @@
 #include "cuda/packs.hpp"
 #include "element/rounding.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(matrix_threads)
 __global__ void __launch_bounds__(inverted_lower)
     invert_lower_kernel(MatrixView<const double> l, MatrixView<double> inverses,
                         std::uint32_t* growth) {
-  LUPINE_DYNAMIC_SHARED(memory);
+  SPEEDWELL_DYNAMIC_SHARED(memory);
   auto* const square = reinterpret_cast<double*>(memory);
   const auto at = [square](int i, int k) -> double& {
     return square[i * static_cast<int>(inverted_lower + 1) + k];
@@ -157,4 +157,4 @@ cudaError_t split_diagonal(cudaStream_t stream, MatrixView<float> b, const float
       b, rounded);
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

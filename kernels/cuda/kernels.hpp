@@ -16,7 +16,7 @@
 #include "element/cyclic.hpp"
 #include "element/matrix_spec.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 /// The largest order of a matrix that factor_tile takes.
 constexpr std::int64_t tile_order = 64;
@@ -87,13 +87,13 @@ struct SolveBounds {
   static constexpr std::int64_t words(std::int64_t strips) { return 3 * strips; }
   /// The bits of the largest magnitude among the factors of the sum for strip s: row s of L, or
   /// column s of U, beside the diagonal.
-  LUPINE_ELEMENT std::uint32_t* factor(std::int64_t s) const { return memory + s; }
+  SPEEDWELL_ELEMENT std::uint32_t* factor(std::int64_t s) const { return memory + s; }
   /// The bits of the largest magnitude among the right-hand sides of strip s, less their sums.
-  LUPINE_ELEMENT std::uint32_t* right(std::int64_t s) const { return memory + strips + s; }
+  SPEEDWELL_ELEMENT std::uint32_t* right(std::int64_t s) const { return memory + strips + s; }
   /// The upper half of an FP64 number: the norm of inverse s, rounded up. The norm is the largest
   /// sum of magnitudes in a row of L_ss^-1, or in a column of U_ss^-1. So no solution of strip s
   /// exceeds right(s) times the norm.
-  LUPINE_ELEMENT std::uint32_t* inverse(std::int64_t s) const { return memory + 2 * strips + s; }
+  SPEEDWELL_ELEMENT std::uint32_t* inverse(std::int64_t s) const { return memory + 2 * strips + s; }
 };
 
 /// Rows s of `parts` <- [high high low], the BF16 parts of the w x w inverse s: high = round(a),
@@ -343,4 +343,4 @@ cudaError_t scale(cudaStream_t stream, MatrixView<const double> from, const doub
 /// Device::take_magnitudes.
 cudaError_t take_magnitudes(cudaStream_t stream, AnyMatrix a);
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

@@ -11,11 +11,11 @@
 #include "core/numbers.hpp"
 
 /// A kernel's dynamic shared memory, as an array of float4.
-#ifndef LUPINE_DYNAMIC_SHARED
-#define LUPINE_DYNAMIC_SHARED(name) extern __shared__ float4 name[]
+#ifndef SPEEDWELL_DYNAMIC_SHARED
+#define SPEEDWELL_DYNAMIC_SHARED(name) extern __shared__ float4 name[]
 #endif
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 /// The largest number of blocks along y or z that CUDA allows.
 constexpr std::int64_t largest_grid_y = 65535;
@@ -68,4 +68,4 @@ cudaError_t launch_shared(cudaStream_t stream, dim3 grid, dim3 block, std::size_
   return cudaLaunchKernelEx(&config, kernel, static_cast<Expected>(arguments)...);
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

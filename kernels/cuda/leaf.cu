@@ -10,7 +10,7 @@
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -336,7 +336,7 @@ class LeafRows {
 
 template <class T, int per>
 __global__ void __launch_bounds__(leaf_threads, 1) leaf_kernel(Leaf<T> leaf) {
-  LUPINE_DYNAMIC_SHARED(memory);
+  SPEEDWELL_DYNAMIC_SHARED(memory);
   LeafRows<T, per>(leaf, *reinterpret_cast<LeafShared<T, per>*>(memory)).factor();
 }
 
@@ -436,4 +436,4 @@ cudaError_t factor_leaf(cudaStream_t stream, AnyMatrix a, const LeafRoom& room, 
                         stuck);
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

@@ -12,12 +12,12 @@
 #include "cuda/launch.hpp"
 #include "element/rounding.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
-LUPINE_ELEMENT std::uint32_t magnitude_bits(float value) {
+SPEEDWELL_ELEMENT std::uint32_t magnitude_bits(float value) {
   return bits_of(value) & 0x7fffffffu;
 }
-LUPINE_ELEMENT std::uint32_t larger_bits(std::uint32_t x, std::uint32_t y) {
+SPEEDWELL_ELEMENT std::uint32_t larger_bits(std::uint32_t x, std::uint32_t y) {
   return x > y ? x : y;
 }
 
@@ -25,9 +25,9 @@ LUPINE_ELEMENT std::uint32_t larger_bits(std::uint32_t x, std::uint32_t y) {
 /// the block has matrix_threads of them.
 __device__ inline void join_largest(std::uint32_t mine, std::uint32_t* bits) {
   static_assert(matrix_threads == column_threads);
-  LUPINE_ELEMENT_EXPECTS(blockDim.x == matrix_threads);
+  SPEEDWELL_ELEMENT_EXPECTS(blockDim.x == matrix_threads);
   const auto largest = join_block<1>({mine}, [](auto x, auto y) { return larger_bits(x, y); });
   if (threadIdx.x == 0) atomicMax(bits, largest);
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

@@ -14,7 +14,7 @@
 #include "cuda/launch.hpp"
 #include "element/element.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 /// Neighbouring elements of a column.
 template <class T, int rows>
@@ -68,7 +68,7 @@ __device__ void store(const Pack<T, rows>& pack, const MatrixView<T>& to, std::i
 /// called again for the last column. @pre the grid is a packed_grid()
 template <class Start, class End>
 __device__ void for_columns_in_flight(std::int64_t columns, const Start& start, const End& end) {
-  LUPINE_ELEMENT_EXPECTS(blockDim.x == matrix_threads);
+  SPEEDWELL_ELEMENT_EXPECTS(blockDim.x == matrix_threads);
   const std::int64_t step = gridDim.y;
   for (std::int64_t j = blockIdx.y; j < columns; j += columns_in_flight * step) {
     decltype(start(j)) values[columns_in_flight];
@@ -88,7 +88,7 @@ __device__ void for_columns_in_flight(std::int64_t columns, const Start& start, 
 /// @pre the grid is packed_grid<rows>(), and rows == 1 or begins_at_packs<rows>(a)
 template <int rows, class T, class Use>
 __device__ void for_each_pack(const MatrixView<const T>& a, const Use& use) {
-  LUPINE_ELEMENT_EXPECTS(blockDim.x == matrix_threads && a.ld % rows == 0);
+  SPEEDWELL_ELEMENT_EXPECTS(blockDim.x == matrix_threads && a.ld % rows == 0);
   const std::int64_t first = (std::int64_t{blockIdx.x} * matrix_threads + threadIdx.x) * rows;
   const auto use_packs = [&]<int count>(std::int64_t i) {
     for_columns_in_flight(
@@ -100,4 +100,4 @@ __device__ void for_each_pack(const MatrixView<const T>& a, const Use& use) {
   for (std::int64_t i = first; i < a.rows; ++i) use_packs.template operator()<1>(i);
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

@@ -8,7 +8,7 @@
 #include "cuda/packs.hpp"
 #include "element/rounding.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -239,4 +239,4 @@ cudaError_t inverse_scale(cudaStream_t stream, const double* l_scale, const doub
   return launch(stream, 1, scale_threads, inverse_scale_kernel, l_scale, u_scale, alpha, low_alpha);
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

@@ -11,7 +11,7 @@
 #include "cuda/launch.hpp"
 #include "cuda/packs.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -309,4 +309,4 @@ cudaError_t scatter_rows(cudaStream_t stream, const std::int64_t* rows, ConstAny
   });
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

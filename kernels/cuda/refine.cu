@@ -5,7 +5,7 @@
 #include "cuda/kernels.hpp"
 #include "cuda/launch.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -431,4 +431,4 @@ cudaError_t spread_pairs(cudaStream_t stream, ConstAnyMatrix x, AnyMatrix y) {
   });
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

@@ -6,7 +6,7 @@
 #include "cuda/magnitude.hpp"
 #include "element/rounding.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -169,7 +169,7 @@ struct Loop {
     down = grid.x;
     across = grid.y;
   }
-  LUPINE_ELEMENT unsigned blocks() const { return down * across; }
+  SPEEDWELL_ELEMENT unsigned blocks() const { return down * across; }
 };
 
 __device__ void round_solution(const SolvedStrip& strip, const SolveBounds& bounds,
@@ -238,4 +238,4 @@ cudaError_t round_strip(cudaStream_t stream, Triangle triangle, const SolveBound
                 round_strip_kernel, strip, lower, bounds, of_solution, of_factor);
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

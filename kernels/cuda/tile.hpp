@@ -7,7 +7,7 @@
 #include "cuda/kernels.hpp"
 #include "cuda/magnitude.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 /// Tiles have this order.
 constexpr int order = static_cast<int>(tile_order);
@@ -308,4 +308,4 @@ __device__ inline void invert(Tile x, Tile y) {
   }
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

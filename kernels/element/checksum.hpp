@@ -8,12 +8,12 @@
 
 #include "element/element.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The summand of a number with these bits in a place with this key: the product of the two halves,
 /// each added to the key's modulo 2^32 (the function NH: J. Black, S. Halevi, H. Krawczyk,
 /// T. Krovetz, P. Rogaway, "UMAC: Fast and Secure Message Authentication", CRYPTO 1999).
-LUPINE_ELEMENT std::uint64_t keyed_bits(std::uint64_t bits, std::uint64_t key) {
+SPEEDWELL_ELEMENT std::uint64_t keyed_bits(std::uint64_t bits, std::uint64_t key) {
   const auto low = static_cast<std::uint32_t>(bits + key);
   const auto high = static_cast<std::uint32_t>((bits >> 32) + (key >> 32));
   return std::uint64_t{low} * high;
@@ -25,7 +25,7 @@ struct PlaceKeys {
   const std::uint64_t* columns = nullptr;
 
   /// Those of the matrix that begins in this row and column.
-  LUPINE_ELEMENT PlaceKeys from(std::int64_t row, std::int64_t column) const {
+  SPEEDWELL_ELEMENT PlaceKeys from(std::int64_t row, std::int64_t column) const {
     return {rows + row, columns ? columns + column : columns};
   }
 };
@@ -38,4 +38,4 @@ struct MatrixChecksum {
   friend constexpr bool operator==(const MatrixChecksum&, const MatrixChecksum&) = default;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include "element/element.hpp"
 #include "element/matrix_spec.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// `processes` processes get blocks of `block` indices in turn, beginning with process 0.
 /// Conversions are those of process `me`.
@@ -18,15 +18,15 @@ struct Cyclic {
   std::int64_t processes = 1;
   std::int64_t me = 0;
 
-  LUPINE_ELEMENT constexpr std::int64_t global(std::int64_t local) const {
+  SPEEDWELL_ELEMENT constexpr std::int64_t global(std::int64_t local) const {
     return (local / block * processes + me) * block + local % block;
   }
-  LUPINE_ELEMENT constexpr bool mine(std::int64_t global) const {
+  SPEEDWELL_ELEMENT constexpr bool mine(std::int64_t global) const {
     return global / block % processes == me;
   }
   /// @pre mine(global)
-  LUPINE_ELEMENT constexpr std::int64_t local(std::int64_t global) const {
-    LUPINE_ELEMENT_EXPECTS(mine(global));
+  SPEEDWELL_ELEMENT constexpr std::int64_t local(std::int64_t global) const {
+    SPEEDWELL_ELEMENT_EXPECTS(mine(global));
     return global / (block * processes) * block + global % block;
   }
 };
@@ -48,8 +48,8 @@ inline ColumnSteps column_steps(const MatrixSpec& spec, const Cyclic& columns) {
 /// costs one multiplication in the random stream.
 class RowWalk {
  public:
-  LUPINE_ELEMENT RowWalk(const MatrixSpec& spec, const ColumnSteps& steps, std::int64_t i,
-                         std::int64_t local_column)
+  SPEEDWELL_ELEMENT RowWalk(const MatrixSpec& spec, const ColumnSteps& steps, std::int64_t i,
+                            std::int64_t local_column)
       : i_(i),
         j_(steps.columns.global(local_column)),
         left_(steps.columns.block - local_column % steps.columns.block),
@@ -58,8 +58,8 @@ class RowWalk {
   /// Calls use(global column, regular(i, column)) for the next `count` columns.
   /// @tparam random spec.random(), as a constant for the compiler
   template <bool random, class Use>
-  LUPINE_ELEMENT void walk(const MatrixSpec& spec, const ColumnSteps& steps, std::int64_t count,
-                           Use use) {
+  SPEEDWELL_ELEMENT void walk(const MatrixSpec& spec, const ColumnSteps& steps, std::int64_t count,
+                              Use use) {
     while (count > 0) {
       const std::int64_t run = count < left_ ? count : left_;
       std::uint64_t state = state_;
@@ -84,7 +84,7 @@ class RowWalk {
  private:
   static constexpr int unrolled = 8;  // columns between two tests for a block's end
 
-  LUPINE_ELEMENT void cross(const ColumnSteps& steps) {
+  SPEEDWELL_ELEMENT void cross(const ColumnSteps& steps) {
     left_ = steps.columns.block;
     j_ += (steps.columns.processes - 1) * steps.columns.block;
     state_ = steps.skip(state_);
@@ -96,4 +96,4 @@ class RowWalk {
   std::uint64_t state_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -12,29 +12,29 @@
 /// need for pivoting in LU factorization", SIAM J. Matrix Anal. Appl. 42 (2021).
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cmath>
 #include <cstdint>
 
 #include "element/element.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// One step of the random stream, or many steps at once: x -> a x + c (mod 2^64).
 struct Affine {
   std::uint64_t a = 6364136223846793005u;
   std::uint64_t c = 1;
 
-  LUPINE_ELEMENT constexpr std::uint64_t operator()(std::uint64_t x) const { return a * x + c; }
+  SPEEDWELL_ELEMENT constexpr std::uint64_t operator()(std::uint64_t x) const { return a * x + c; }
   /// The steps of `first`, then these.
-  LUPINE_ELEMENT constexpr Affine after(Affine first) const {
+  SPEEDWELL_ELEMENT constexpr Affine after(Affine first) const {
     return {a * first.a, a * first.c + c};
   }
 };
 
 /// `steps` steps at once, found by repeated squaring.
-LUPINE_ELEMENT constexpr Affine jump(std::uint64_t steps) {
+SPEEDWELL_ELEMENT constexpr Affine jump(std::uint64_t steps) {
   Affine result{1, 0};
   Affine power{};
   for (; steps != 0; steps >>= 1) {
@@ -45,13 +45,13 @@ LUPINE_ELEMENT constexpr Affine jump(std::uint64_t steps) {
 }
 
 /// u(x) in [-1/2, 1/2], with the roundings of (double)x * 2^-64 - 0.5.
-LUPINE_ELEMENT constexpr double uniform(std::uint64_t x) {
+SPEEDWELL_ELEMENT constexpr double uniform(std::uint64_t x) {
   return static_cast<double>(x) * 0x1p-64 - 0.5;
 }
 
 /// uniform(x) by a fused multiplication and addition, which is one instruction on a GPU. The
 /// product is exact, so that the results are equal.
-LUPINE_ELEMENT double fused_uniform(std::uint64_t x) {
+SPEEDWELL_ELEMENT double fused_uniform(std::uint64_t x) {
   return std::fma(static_cast<double>(x), 0x1p-64, -0.5);
 }
 
@@ -67,27 +67,27 @@ struct MatrixSpec {
   const double* diagonal = nullptr;  ///< dominant: all n diagonal entries; not owned
 
   /// Whether entries are made of the random stream.
-  LUPINE_ELEMENT bool random() const { return kind != MatrixKind::fasi_higham; }
+  SPEEDWELL_ELEMENT bool random() const { return kind != MatrixKind::fasi_higham; }
 
   /// The state of the stream for entry (i, j). @pre random()
-  LUPINE_ELEMENT std::uint64_t state(std::int64_t i, std::int64_t j) const {
-    LUPINE_ELEMENT_EXPECTS(random());
+  SPEEDWELL_ELEMENT std::uint64_t state(std::int64_t i, std::int64_t j) const {
+    SPEEDWELL_ELEMENT_EXPECTS(random());
     return jump(1 + static_cast<std::uint64_t>(i) +
                 static_cast<std::uint64_t>(stride) * static_cast<std::uint64_t>(j))(seed);
   }
   /// a_ij of fasi-higham for i != j: -beta + alpha beta i above the diagonal,
   /// -alpha + alpha beta j below it.
-  LUPINE_ELEMENT double structured(std::int64_t i, std::int64_t j) const {
+  SPEEDWELL_ELEMENT double structured(std::int64_t i, std::int64_t j) const {
     const double ab = alpha * beta;
     return i < j ? ab * static_cast<double>(i) - beta : ab * static_cast<double>(j) - alpha;
   }
   /// The regular value at (i, j): a_ij for i != j. Loops generate regular values, and correct the
   /// diagonal afterwards.
-  LUPINE_ELEMENT double regular(std::int64_t i, std::int64_t j) const {
+  SPEEDWELL_ELEMENT double regular(std::int64_t i, std::int64_t j) const {
     return random() ? uniform(state(i, j)) : structured(i, j);
   }
   /// a_ii, given regular(i, i).
-  LUPINE_ELEMENT double diagonal_entry(std::int64_t i, double regular) const {
+  SPEEDWELL_ELEMENT double diagonal_entry(std::int64_t i, double regular) const {
     switch (kind) {
       case MatrixKind::scaled_diagonal:
         return regular + shift;
@@ -101,17 +101,17 @@ struct MatrixSpec {
     return 0;
   }
   /// a_ij.
-  LUPINE_ELEMENT double entry(std::int64_t i, std::int64_t j) const {
+  SPEEDWELL_ELEMENT double entry(std::int64_t i, std::int64_t j) const {
     const double value = regular(i, j);
     return i == j ? diagonal_entry(i, value) : value;
   }
   /// The state of the stream for b_i.
-  LUPINE_ELEMENT std::uint64_t right_hand_side_state(std::int64_t i) const {
+  SPEEDWELL_ELEMENT std::uint64_t right_hand_side_state(std::int64_t i) const {
     return kind == MatrixKind::hpl ? state(i, n)
                                    : jump(1 + static_cast<std::uint64_t>(i))(seed + 1);
   }
   /// b_i.
-  LUPINE_ELEMENT double right_hand_side(std::int64_t i) const {
+  SPEEDWELL_ELEMENT double right_hand_side(std::int64_t i) const {
     return uniform(right_hand_side_state(i));
   }
   /// b_i for `count` indices from `first` on, with one jump in the stream for all of them.
@@ -121,4 +121,4 @@ struct MatrixSpec {
   }
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -13,18 +13,18 @@
 #include "core/scalar.hpp"
 #include "element/element.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 // The builtin instead of std::bit_cast, which device code may not call.
-LUPINE_ELEMENT constexpr std::uint32_t bits_of(float value) {
+SPEEDWELL_ELEMENT constexpr std::uint32_t bits_of(float value) {
   return __builtin_bit_cast(std::uint32_t, value);
 }
-LUPINE_ELEMENT constexpr float float_of(std::uint32_t bits) {
+SPEEDWELL_ELEMENT constexpr float float_of(std::uint32_t bits) {
   return __builtin_bit_cast(float, bits);
 }
 
 /// The nearest FP16 number; infinity for magnitudes from 65520 on.
-LUPINE_ELEMENT constexpr Half to_half(float value) {
+SPEEDWELL_ELEMENT constexpr Half to_half(float value) {
   const std::uint32_t x = bits_of(value);
   const std::uint32_t magnitude = x & 0x7fffffffu;
 
@@ -47,7 +47,7 @@ LUPINE_ELEMENT constexpr Half to_half(float value) {
 }
 
 /// The FP32 number of the same value.
-LUPINE_ELEMENT constexpr float to_float(Half value) {
+SPEEDWELL_ELEMENT constexpr float to_float(Half value) {
   const std::uint32_t magnitude = value.bits & 0x7fffu;
   const std::uint32_t subnormal =
       bits_of(static_cast<float>(static_cast<int>(magnitude)) * 0x1p-24f);
@@ -67,13 +67,13 @@ struct HalfPair {
 /// high = round(value), low = round(2^11 (value - high)). The difference and its multiple are exact
 /// in FP32, and |low| <= max(|value|, 2^-14). For magnitudes below 2^15, high + 2^-11 low differs
 /// from value by at most max(2^-23 |value|, 2^-36); docs/numerics.md, 3.3.
-LUPINE_ELEMENT constexpr HalfPair to_half_pair(float value) {
+SPEEDWELL_ELEMENT constexpr HalfPair to_half_pair(float value) {
   const Half high = to_half(value);
   return {high, to_half((value - to_float(high)) * 0x1p11f)};
 }
 
 /// The nearest BF16 number.
-LUPINE_ELEMENT constexpr Bfloat16 to_bfloat16(float value) {
+SPEEDWELL_ELEMENT constexpr Bfloat16 to_bfloat16(float value) {
   const std::uint32_t x = bits_of(value);
   const std::uint32_t rounded = (x + 0x7fff + ((x >> 16) & 1)) >> 16;
   const std::uint32_t nan = (x >> 16) | 0x40;
@@ -81,20 +81,20 @@ LUPINE_ELEMENT constexpr Bfloat16 to_bfloat16(float value) {
 }
 
 /// The FP32 number of the same value.
-LUPINE_ELEMENT constexpr float to_float(Bfloat16 value) {
+SPEEDWELL_ELEMENT constexpr float to_float(Bfloat16 value) {
   return float_of(static_cast<std::uint32_t>(value.bits) << 16);
 }
 
 /// 2^e. @pre -1022 <= e <= 1023
-LUPINE_ELEMENT constexpr double power_of_two(int e) {
-  LUPINE_ELEMENT_EXPECTS(-1022 <= e && e <= 1023);
+SPEEDWELL_ELEMENT constexpr double power_of_two(int e) {
+  SPEEDWELL_ELEMENT_EXPECTS(-1022 <= e && e <= 1023);
   return __builtin_bit_cast(double, static_cast<std::uint64_t>(e + 1023) << 52);
 }
 
 /// The exponent e of the FP16 scale 2^e of a panel whose largest magnitude is `largest`: the
 /// largest e <= 120 with largest 2^e < 2^15. Then nothing overflows, and as little as possible
 /// becomes subnormal. 0 if `largest` is zero, infinite or NaN.
-LUPINE_ELEMENT constexpr int fp16_scale_exponent(float largest) {
+SPEEDWELL_ELEMENT constexpr int fp16_scale_exponent(float largest) {
   const std::uint32_t magnitude = bits_of(largest) & 0x7fffffffu;
   if (magnitude == 0 || magnitude >= 0x7f800000u) return 0;
   // largest = 1.f 2^(field - 127), so that largest 2^e has the exponent 14.
@@ -102,4 +102,4 @@ LUPINE_ELEMENT constexpr int fp16_scale_exponent(float largest) {
   return e > 120 ? 120 : e;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

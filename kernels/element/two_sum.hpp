@@ -10,7 +10,7 @@
 
 #include "element/element.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A rounded result and its error: their sum is the exact result.
 template <class T>
@@ -21,25 +21,25 @@ struct WithError {
 
 /// a + b, exactly, unless the sum overflows. T is double, or a vector of them.
 template <class T>
-LUPINE_ELEMENT WithError<T> two_sum(T a, T b) {
+SPEEDWELL_ELEMENT WithError<T> two_sum(T a, T b) {
   const T sum = a + b;
   const T of_b = sum - a;
   return {sum, (a - (sum - of_b)) + (b - of_b)};
 }
 
 /// a b, exactly, unless the product overflows or its error, 2^-53 of it, underflows.
-LUPINE_ELEMENT WithError<double> two_product(double a, double b) {
+SPEEDWELL_ELEMENT WithError<double> two_product(double a, double b) {
   const double product = a * b;
   return {product, fma(a, b, -product)};
 }
 
 /// (high, low) <- (high, low) + (value, error), with an error of about 2^-105 of the summands.
 template <class T>
-LUPINE_ELEMENT void add_pair(T& high, T& low, T value, T error) {
+SPEEDWELL_ELEMENT void add_pair(T& high, T& low, T value, T error) {
   const WithError<T> sum = two_sum(high, value);
   const WithError<T> normal = two_sum(sum.value, (low + error) + sum.error);
   high = normal.value;
   low = normal.error;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,19 +2,19 @@
 from ramble.appkit import *
 
 
-class Lupine(ExecutableApplication):
-    """Lupine runs the benchmarks HPL-MxP and HPL by their rules, on processors and NVIDIA GPUs."""
+class Speedwell(ExecutableApplication):
+    """Speedwell runs the benchmarks HPL-MxP and HPL by their rules, on processors and GPUs."""
 
-    name = "lupine"
+    name = "speedwell"
 
     tags("benchmark-app", "benchmark", "linpack", "mixed-precision")
 
-    software_spec("lupine", pkg_spec="lupine@main", package_manager="spack*")
+    software_spec("speedwell", pkg_spec="speedwell@main", package_manager="spack*")
 
-    required_package("lupine", package_manager="spack*")
+    required_package("speedwell", package_manager="spack*")
 
-    executable("mxp", "lupine mxp -N {order} {options}", use_mpi=True)
-    executable("hpl", "lupine hpl -N {order} {options}", use_mpi=True)
+    executable("mxp", "speedwell mxp -N {order} {options}", use_mpi=True)
+    executable("hpl", "speedwell hpl -N {order} {options}", use_mpi=True)
 
     workload("mxp", executables=["mxp"])
     workload("hpl", executables=["hpl"])

@@ -5,20 +5,20 @@ from spack_repo.builtin.build_systems.cuda import CudaPackage
 from spack.package import *
 
 
-class Lupine(CMakePackage, CudaPackage):
-    """Lupine solves dense linear systems to the accuracy of FP64 with nearly all multiplications
+class Speedwell(CMakePackage, CudaPackage):
+    """Speedwell solves dense linear systems to the accuracy of FP64 with nearly all multiplications
     of 16-bit numbers, and runs the benchmarks HPL-MxP and HPL by their rules, on processors and on
     NVIDIA GPUs, across MPI ranks."""
 
     # There is no public repository yet, from which Spack could fetch a version: `spack develop
-    # --path CHECKOUT lupine@main` builds a checkout.
+    # --path CHECKOUT speedwell@main` builds a checkout.
     license("BSD-3-Clause")
 
     version("main", branch="main")
 
     variant("onednn", default=True, description="Native BF16 by oneDNN")
     variant("libzip", default=True, description="Read and write .npz files")
-    variant("simgrid", default=False, description="Predictions by SimGrid (lupine predict)")
+    variant("simgrid", default=False, description="Predictions by SimGrid (speedwell predict)")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -39,25 +39,27 @@ class Lupine(CMakePackage, CudaPackage):
 
     generator("ninja")
 
-    conflicts("%gcc@:10", msg="Lupine is written in C++20")
-    conflicts("%clang@:13", msg="Lupine is written in C++20")
+    conflicts("%gcc@:10", msg="Speedwell is written in C++20")
+    conflicts("%clang@:13", msg="Speedwell is written in C++20")
     requires(
         "target=x86_64:",
         "target=aarch64:",
         policy="one_of",
-        msg="Lupine has loops for x86-64 and Arm",
+        msg="Speedwell has loops for x86-64 and Arm",
     )
     for arch in CudaPackage.cuda_arch_values:
         if arch != "none" and int("".join(filter(str.isdigit, arch))) < 80:
-            conflicts(f"cuda_arch={arch}", when="+cuda", msg="Lupine needs a GPU of 8.0 or later")
+            conflicts(
+                f"cuda_arch={arch}", when="+cuda", msg="Speedwell needs a GPU of 8.0 or later"
+            )
 
     def cmake_args(self):
         args = [
-            self.define("LUPINE_TESTS", False),
-            self.define_from_variant("LUPINE_CUDA", "cuda"),
-            self.define_from_variant("LUPINE_ONEDNN", "onednn"),
-            self.define_from_variant("LUPINE_LIBZIP", "libzip"),
-            self.define_from_variant("LUPINE_SIMGRID", "simgrid"),
+            self.define("SPEEDWELL_TESTS", False),
+            self.define_from_variant("SPEEDWELL_CUDA", "cuda"),
+            self.define_from_variant("SPEEDWELL_ONEDNN", "onednn"),
+            self.define_from_variant("SPEEDWELL_LIBZIP", "libzip"),
+            self.define_from_variant("SPEEDWELL_SIMGRID", "simgrid"),
         ]
         if self.spec.satisfies("+cuda") and not self.spec.satisfies("cuda_arch=none"):
             archs = self.spec.variants["cuda_arch"].value
@@ -66,6 +68,6 @@ class Lupine(CMakePackage, CudaPackage):
 
     def test_mxp(self):
         """run HPL-MxP at a small order"""
-        lupine = which(self.prefix.bin.lupine)
-        report = lupine("mxp", "-N", "500", output=str.split, error=str.split)
+        speedwell = which(self.prefix.bin.speedwell)
+        report = speedwell("mxp", "-N", "500", output=str.split, error=str.split)
         check_outputs(r"1 tests completed and passed residual checks", report)

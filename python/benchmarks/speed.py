@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""lupine.solve beside numpy.linalg.solve and scipy.linalg.solve, in turns, everything default.
+"""speedwell.solve beside numpy.linalg.solve and scipy.linalg.solve, in turns, everything default.
 
     python speed.py [-n LIST] [--rhs LIST] [--orders C,F] [--types real,complex]
                     [--matrices gaussian,shifted] [--pauses LIST] [--seconds S] [--json FILE]
@@ -9,7 +9,7 @@ first, then all take turns, with a pause before each call: the threads of NumPy'
 0.1 s after a call, and those of SciPy's too. Where the pause is shorter, SciPy is left out: its
 threads would stand in the way of the call after it. The best time and the median of each are shown.
 SciPy gets an A that it need not check. The memory is the growth of the process's peak in one call
-of lupine.solve, beyond A, b and x.
+of speedwell.solve, beyond A, b and x.
 """
 
 import argparse
@@ -49,17 +49,17 @@ def measure(
 ) -> dict:
     import scipy.linalg
 
-    import lupine
+    import speedwell
 
     a, b = system(n, count, order, kind, matrix)
-    x, info = lupine.solve(a, b, return_info=True)
+    x, info = speedwell.solve(a, b, return_info=True)
     with open("/proc/self/clear_refs", "w", encoding="ascii") as clear:
         clear.write("5")
     before = peak()
-    lupine.solve(a, b)
+    speedwell.solve(a, b)
     memory = (peak() - before) / n**2
     solvers = {
-        "lupine": lambda: lupine.solve(a, b),
+        "speedwell": lambda: speedwell.solve(a, b),
         "numpy": lambda: np.linalg.solve(a, b),
         "scipy": lambda: scipy.linalg.solve(a, b, check_finite=False),
     }
@@ -93,9 +93,9 @@ def measure(
         "turns": turns,
         "seconds": best,
         "median_seconds": medians,
-        "numpy_over_lupine": best["numpy"] / best["lupine"],
-        "median_numpy_over_lupine": medians["numpy"] / medians["lupine"],
-        "scipy_over_lupine": best["scipy"] / best["lupine"] if "scipy" in best else None,
+        "numpy_over_speedwell": best["numpy"] / best["speedwell"],
+        "median_numpy_over_speedwell": medians["numpy"] / medians["speedwell"],
+        "scipy_over_speedwell": best["scipy"] / best["speedwell"] if "scipy" in best else None,
         "backward_errors": errors,
         "bytes_over_n2": memory,
         "steps": [step.precision for step in info.steps],
@@ -131,8 +131,8 @@ def main() -> None:
         print(json.dumps(measure(*cases[0], given.seconds)))
         return
     print(
-        "    n  rhs order    type   matrix pause    lupine     numpy     scipy"
-        "  numpy/lupine  median  bytes/n^2  steps"
+        "    n  rhs order    type   matrix pause    speedwell     numpy     scipy"
+        "  numpy/speedwell  median  bytes/n^2  steps"
     )
     results = []
     names = ("-n", "--rhs", "--orders", "--types", "--matrices", "--pauses")
@@ -146,16 +146,16 @@ def main() -> None:
         s = r["seconds"]
         print(
             f"{r['n']:5} {r['right_hand_sides']:4} {r['order']:>5} {r['type']:>7} "
-            f"{r['matrix']:>8} {r['pause']:5.2f} {s['lupine']:9.6f} {s['numpy']:9.6f} "
-            f"{s.get('scipy', float('nan')):9.6f} {r['numpy_over_lupine']:13.2f} "
-            f"{r['median_numpy_over_lupine']:7.2f} {r['bytes_over_n2']:10.2f}"
+            f"{r['matrix']:>8} {r['pause']:5.2f} {s['speedwell']:9.6f} {s['numpy']:9.6f} "
+            f"{s.get('scipy', float('nan')):9.6f} {r['numpy_over_speedwell']:13.2f} "
+            f"{r['median_numpy_over_speedwell']:7.2f} {r['bytes_over_n2']:10.2f}"
             f"  {' '.join(r['steps'])}",
             flush=True,
         )
     if given.json:
-        import lupine
+        import speedwell
 
-        found = lupine.describe()
+        found = speedwell.describe()
         record = {
             "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "command": "python " + " ".join(sys.argv),

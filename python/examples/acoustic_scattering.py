@@ -15,7 +15,7 @@ import sys
 import numpy as np
 from scipy.special import eval_legendre, spherical_jn, spherical_yn
 
-import lupine
+import speedwell
 
 
 def points_on_sphere(count: int):
@@ -68,7 +68,7 @@ def picture(path: str, angles, curves) -> None:
 def main(count: int = 4000, k: float = 6.0, path: str = "") -> None:
     points = points_on_sphere(count)
     incident = np.exp(1j * k * points[:, 2])
-    sources, info = lupine.solve(single_layer(points, k), -incident, return_info=True)
+    sources, info = speedwell.solve(single_layer(points, k), -incident, return_info=True)
     angles = np.linspace(0, np.pi, 181)
     directions = np.column_stack([np.sin(angles), np.zeros_like(angles), np.cos(angles)])
     found = np.exp(-1j * k * directions @ points.T) @ sources / count

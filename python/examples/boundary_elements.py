@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 
-import lupine
+import speedwell
 
 
 def panels(rings: int):
@@ -40,7 +40,7 @@ def main(rings: int = 24) -> None:
         return np.where(itself, 2 * np.sqrt(np.pi * areas[j]), far) / (4 * np.pi)
 
     n = len(areas)
-    charge, info = lupine.solve(potential, np.ones(n), return_info=True)
+    charge, info = speedwell.solve(potential, np.ones(n), return_info=True)
     capacitance = charge @ areas
     print(f"{n} panels, LU in {info.precision}, condition number {info.condition:.1e}")
     print(f"backward error {info.backward_errors[0]:.1e}, bound of x {info.forward_bounds[0]:.1e}")

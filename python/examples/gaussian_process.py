@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-import lupine
+import speedwell
 
 
 def main(n: int = 8000) -> None:
@@ -26,12 +26,12 @@ def main(n: int = 8000) -> None:
         squares = (x**2).sum(1)[:, None] + (y**2).sum(1)[None, :] - 2 * x @ y.T
         return np.exp(-0.5 * np.maximum(squares, 0) / length**2)
 
-    # The covariance is computed block by block where it is needed: it is held once, by Lupine.
+    # The covariance is computed block by block where it is needed: it is held once, by Speedwell.
     def covariance(i, j):
         return kernel(points[i[:, 0]], points[j[0]]) + noise**2 * (i == j)
 
     begin = time.perf_counter()
-    with lupine.factor(covariance, n=n) as factors:
+    with speedwell.factor(covariance, n=n) as factors:
         weights, info = factors.solve(values, return_info=True)
         new = rng.random((200, 3))
         between = kernel(points, new)

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-import lupine
+import speedwell
 
 
 def main(n: int = 2000, shift: float = 0.3) -> None:
@@ -17,7 +17,7 @@ def main(n: int = 2000, shift: float = 0.3) -> None:
     a = (a + a.T) / np.sqrt(2) + 1e-2 * np.triu(a, 1)  # nearly symmetric: real eigenvalues
     right = rng.standard_normal(n)
     left = rng.standard_normal(n)
-    with lupine.factor(a - shift * np.eye(n)) as factors:
+    with speedwell.factor(a - shift * np.eye(n)) as factors:
         for step in range(1, 100):
             right = factors.solve(right)
             right /= np.linalg.norm(right)

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 from mpi4py import MPI
 
-import lupine
+import speedwell
 
 
 def main(n: int = 2000) -> None:
@@ -20,7 +20,7 @@ def main(n: int = 2000) -> None:
     def element(i, j):
         return 1 / (1 + np.abs(i - j)) + (i == j)
 
-    x, info = lupine.solve(element, np.ones(n), comm=world, return_info=True)
+    x, info = speedwell.solve(element, np.ones(n), comm=world, return_info=True)
     if world.rank == 0:
         grid = f"{info.chosen['nprow']} x {info.chosen['npcol']}"
         print(f"n = {n} on a {grid} grid: backward error {info.backward_errors[0]:.1e}")

@@ -3,4 +3,4 @@
 
 import os
 
-os.environ.setdefault("LUPINE_PROBE_SEED", "1")
+os.environ.setdefault("SPEEDWELL_PROBE_SEED", "1")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-import lupine
+import speedwell
 
 TYPES = [np.float64, np.float32, np.int64, np.int8, np.uint16, np.bool_, ">f8", ">f4"]
 
@@ -38,17 +38,17 @@ def assert_solves(a, x, b, factor=100.0):
 def test_types(dtype, n):
     a = matrix(n, dtype=dtype)
     b = np.arange(n).astype(np.int64)
-    assert_solves(a, lupine.solve(a, b), b)
+    assert_solves(a, speedwell.solve(a, b), b)
 
 
 def test_type_of_x():
     a, b = matrix(9), np.ones(9)
     f4 = np.float32
-    assert lupine.solve(a, b).dtype == np.float64
-    assert lupine.solve(a.astype(f4), b.astype(f4)).dtype == np.float32
-    assert lupine.solve(a.astype(f4), b).dtype == np.float64
-    assert lupine.solve(a, b.astype(f4)).dtype == np.float64
-    assert lupine.solve(a.astype(int), b.astype(int)).dtype == np.float64
+    assert speedwell.solve(a, b).dtype == np.float64
+    assert speedwell.solve(a.astype(f4), b.astype(f4)).dtype == np.float32
+    assert speedwell.solve(a.astype(f4), b).dtype == np.float64
+    assert speedwell.solve(a, b.astype(f4)).dtype == np.float64
+    assert speedwell.solve(a.astype(int), b.astype(int)).dtype == np.float64
 
 
 @st.composite
@@ -90,7 +90,7 @@ def test_any_strides(data):
     count = description[2][1:]
     b = cut(description, np.arange(n * int(np.prod(count))).reshape(n, *count) % 7 - 3)
     before = a.copy(), b.copy()
-    x = lupine.solve(a, b)
+    x = speedwell.solve(a, b)
     assert_solves(a, x, b)
     np.testing.assert_array_equal(a, before[0])
     np.testing.assert_array_equal(b, before[1])
@@ -101,7 +101,7 @@ def test_any_strides(data):
 def test_read_only(order, n):
     a, b = np.array(matrix(n), order=order), np.ones((n, 3), order=order)
     a.flags.writeable = b.flags.writeable = False
-    assert_solves(a, lupine.solve(a, b), b)
+    assert_solves(a, speedwell.solve(a, b), b)
 
 
 @pytest.mark.parametrize("n", [5, 800])
@@ -109,30 +109,30 @@ def test_rows_and_columns_are_not_mixed_up(n):
     a = np.triu(np.ones((n, n))) + np.eye(n)
     b = a @ np.arange(1.0, n + 1)
     for array in (a, np.asfortranarray(a), a.T.copy().T, a[:, ::-1][:, ::-1]):
-        np.testing.assert_allclose(lupine.solve(array, b), np.arange(1.0, n + 1), rtol=1e-12)
+        np.testing.assert_allclose(speedwell.solve(array, b), np.arange(1.0, n + 1), rtol=1e-12)
 
 
 def test_leading_dimension():
     base = np.zeros((800, 900))
     base[:700, :700] = matrix(700)
     b = np.ones(700)
-    assert_solves(base[:700, :700], lupine.solve(base[:700, :700], b), b)
-    assert_solves(base.T[:700, :700], lupine.solve(base.T[:700, :700], b), b)
+    assert_solves(base[:700, :700], speedwell.solve(base[:700, :700], b), b)
+    assert_solves(base.T[:700, :700], speedwell.solve(base.T[:700, :700], b), b)
 
 
 def test_lists_and_subclasses():
-    assert lupine.solve([[2, 0], [0, 4]], [2, 4]).tolist() == [1, 1]
-    x = lupine.solve(np.matrix([[2, 0], [0, 4]]), np.array([2, 4]))
+    assert speedwell.solve([[2, 0], [0, 4]], [2, 4]).tolist() == [1, 1]
+    x = speedwell.solve(np.matrix([[2, 0], [0, 4]]), np.array([2, 4]))
     assert type(x) is np.ndarray
     broadcast = np.broadcast_to(np.float64(1), (3, 3))
-    with pytest.raises(lupine.SingularMatrixError):
-        lupine.solve(broadcast, np.ones(3))
+    with pytest.raises(speedwell.SingularMatrixError):
+        speedwell.solve(broadcast, np.ones(3))
 
 
 def test_empty():
-    assert lupine.solve(np.empty((0, 0)), np.empty(0)).shape == (0,)
-    assert lupine.solve(np.empty((0, 0)), np.empty((0, 4))).shape == (0, 4)
-    assert lupine.solve(np.eye(3), np.empty((3, 0))).shape == (3, 0)
+    assert speedwell.solve(np.empty((0, 0)), np.empty(0)).shape == (0,)
+    assert speedwell.solve(np.empty((0, 0)), np.empty((0, 4))).shape == (0, 4)
+    assert speedwell.solve(np.eye(3), np.empty((3, 0))).shape == (3, 0)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_empty():
 )
 def test_what_is_not_allowed(a, b, words):
     with pytest.raises(ValueError, match=words):
-        lupine.solve(a, b)
+        speedwell.solve(a, b)
 
 
 class Exported:
@@ -179,7 +179,7 @@ class Exported:
 
 def test_dlpack():
     a, b = matrix(60), np.ones(60)
-    assert_solves(a, lupine.solve(Exported(a), Exported(b)), b)
+    assert_solves(a, speedwell.solve(Exported(a), Exported(b)), b)
 
 
 class OnGpu:
@@ -207,10 +207,10 @@ class OnGpu:
         return self.array
 
 
-@pytest.mark.skipif(lupine.describe()["gpus"] > 0, reason="there is a GPU")
+@pytest.mark.skipif(speedwell.describe()["gpus"] > 0, reason="there is a GPU")
 def test_arrays_of_a_gpu_are_copied_where_none_can_be_used():
     a, b = OnGpu(matrix(700)), OnGpu(np.ones(700))
-    assert_solves(a.array, lupine.solve(a, b), b.array)
+    assert_solves(a.array, speedwell.solve(a, b), b.array)
     assert (a.copies, b.copies) == (1, 1)
 
 
@@ -218,14 +218,14 @@ def test_arrays_of_a_gpu_are_copied_where_none_can_be_used():
 @pytest.mark.parametrize("n", [30, 1500])
 def test_libraries(library, n):
     xp = pytest.importorskip(library)
-    if library == "cupy" and lupine.describe()["gpus"] == 0:
+    if library == "cupy" and speedwell.describe()["gpus"] == 0:
         pytest.skip("no GPU")
     if library == "jax.numpy":
         import jax
 
         jax.config.update("jax_enable_x64", True)
     a, b = xp.asarray(matrix(n)), xp.asarray(np.ones(n))
-    x = lupine.solve(a, b)
+    x = speedwell.solve(a, b)
     assert type(x) is type(b)
     host = x.get() if library == "cupy" else np.asarray(x)
     assert_solves(matrix(n), host, np.ones(n))

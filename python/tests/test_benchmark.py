@@ -6,17 +6,17 @@ import json
 import numpy as np
 import pytest
 
-import lupine
+import speedwell
 
 
-@pytest.mark.parametrize("run", [lupine.mxp, lupine.hpl])
+@pytest.mark.parametrize("run", [speedwell.mxp, speedwell.hpl])
 def test_runs(run):
     result = run(500, nb=64, threads=1)
     assert result.passed and result.n == 500 and result.nb == 64
     assert 0 < result.scaled_residual < 16 and result.seconds > 0
     assert result.gflops == pytest.approx((2 / 3 * 500**3 + 1.5 * 500**2) / result.seconds / 1e9)
-    assert result.to_dict()["schema"] == "lupine/1"
-    assert result.benchmark == ("hpl" if run is lupine.hpl else "hpl-mxp")
+    assert result.to_dict()["schema"] == "speedwell/1"
+    assert result.benchmark == ("hpl" if run is speedwell.hpl else "hpl-mxp")
     assert "n=500" in repr(result) and "<table>" in result._repr_html_()
     assert "gflops" in dir(result)
     with pytest.raises(AttributeError, match="speed"):
@@ -24,31 +24,31 @@ def test_runs(run):
 
 
 def test_options():
-    result = lupine.mxp(300, precision="bf16", matrix="fasi-higham", kappa=100)
+    result = speedwell.mxp(300, precision="bf16", matrix="fasi-higham", kappa=100)
     assert result.precision == "bf16" and result.kappa == 100
-    assert not lupine.mxp(300, max_iterations=1, precision="bf16").passed
+    assert not speedwell.mxp(300, max_iterations=1, precision="bf16").passed
     with pytest.raises(ValueError, match="allowed: auto"):
-        lupine.mxp(300, precision="fp1")
+        speedwell.mxp(300, precision="fp1")
     with pytest.raises(ValueError, match="not known"):
-        lupine.hpl(300, block=3)
+        speedwell.hpl(300, block=3)
     with pytest.raises(ValueError, match="^lookahead 99 is not allowed"):
-        lupine.hpl(300, lookahead=99)
+        speedwell.hpl(300, lookahead=99)
     with pytest.raises(MemoryError, match="^n 10000000 does not fit"):
-        lupine.hpl(10**7)
+        speedwell.hpl(10**7)
 
 
 def test_lists_and_repeats(tmp_path):
-    result = lupine.mxp([200, 300], nb=(32, 64), repeat=2, threads=1, trace=tmp_path / "t.json")
+    result = speedwell.mxp([200, 300], nb=(32, 64), repeat=2, threads=1, trace=tmp_path / "t.json")
     assert [(run["n"], run["nb"]) for run in result.runs] == [
         (n, nb) for n in (200, 300) for nb in (32, 64) for _ in range(2)
     ]
     assert all(run["passed"] for run in result.runs)
     traced = json.loads((tmp_path / "t.json").read_text())
     assert len(traced["otherData"]["runs"]) == 8 and traced["traceEvents"]
-    pivoted = lupine.hpl(np.array([100]), nbmin=[4, 8], ndiv=[2], bcast=["long", "2ring"])
+    pivoted = speedwell.hpl(np.array([100]), nbmin=[4, 8], ndiv=[2], bcast=["long", "2ring"])
     assert {run["bcast"] for run in pivoted.runs} == {"long", "2ring"}
     assert len(pivoted.runs) == 4
-    assert len(lupine.hpl(100, repeat=3).runs) == 3
+    assert len(speedwell.hpl(100, repeat=3).runs) == 3
 
 
 def test_lists_and_repeats_that_are_not_allowed(tmp_path):
@@ -66,20 +66,20 @@ def test_lists_and_repeats_that_are_not_allowed(tmp_path):
         ({"profile": tmp_path / "none.json"}, "^profile .* is not there"),
     ):
         with pytest.raises(ValueError, match=words):
-            lupine.mxp(100, **options)
+            speedwell.mxp(100, **options)
     with pytest.raises(ValueError, match="^n is 0; allowed"):
-        lupine.mxp([100, 0])
+        speedwell.mxp([100, 0])
 
 
 def test_same_run_again():
-    first = lupine.mxp(300, nb=64, precision="fp32", gpus=None, seed=7)
-    again = lupine.mxp(**first.asked)
+    first = speedwell.mxp(300, nb=64, precision="fp32", gpus=None, seed=7)
+    again = speedwell.mxp(**first.asked)
     assert again.asked == first.asked and again.scaled_residual == first.scaled_residual
 
 
 def test_profile(tmp_path):
     mine = tmp_path / "profile.json"
-    device = lupine.mxp(300, threads=1).device_description
+    device = speedwell.mxp(300, threads=1).device_description
     entry = {
         "device": device,
         "benchmark": "hpl-mxp",
@@ -96,15 +96,15 @@ def test_profile(tmp_path):
         "date": "2026-01-01T00:00:00Z",
         "revision": "test",
     }
-    mine.write_text(json.dumps({"schema": "lupine-profile/1", "entries": [entry]}))
-    tuned = lupine.mxp(300, precision="fp32", threads=1, profile=mine)
+    mine.write_text(json.dumps({"schema": "speedwell-profile/1", "entries": [entry]}))
+    tuned = speedwell.mxp(300, precision="fp32", threads=1, profile=mine)
     assert tuned.nb == 48
-    assert lupine.mxp(300, precision="fp32", threads=1, profile="none").nb != 48
+    assert speedwell.mxp(300, precision="fp32", threads=1, profile="none").nb != 48
 
 
 def test_orders():
-    assert lupine.mxp(np.int64(300)).n == 300
-    for run in (lupine.mxp, lupine.hpl, lambda n: lupine.predict(n=n)):
+    assert speedwell.mxp(np.int64(300)).n == 300
+    for run in (speedwell.mxp, speedwell.hpl, lambda n: speedwell.predict(n=n)):
         for n in (0, -1, 1.5, "9"):
             with pytest.raises(ValueError, match=f"^n is {n!r}; allowed: a whole number of 1"):
                 run(n)
@@ -112,42 +112,42 @@ def test_orders():
 
 def test_progress():
     seen = []
-    lupine.mxp(2000, nb=128, progress=lambda *now: seen.append(now))
+    speedwell.mxp(2000, nb=128, progress=lambda *now: seen.append(now))
     assert seen[-1][:2] == (2000, 2000)
 
 
 @pytest.fixture
 def predictions():
     try:
-        lupine.predict(machine="h200", n=8192)
+        speedwell.predict(machine="h200", n=8192)
     except RuntimeError as error:
         pytest.skip(str(error))
 
 
 def test_predictions(predictions):
-    result = lupine.predict("mxp", machine="h200", n=65536)
+    result = speedwell.predict("mxp", machine="h200", n=65536)
     assert result.n == 65536 and result.gflops > 1e5
     assert result.predicted["machine"] == "h200" and "predicted" in repr(result)
-    assert lupine.predict("hpl", machine="h200-x8", n=32768, ranks=4).ranks == 4
-    steps = lupine.predict("solve", n=20000, complex=True, precision=["fp32", "fp64"]).steps
+    assert speedwell.predict("hpl", machine="h200-x8", n=32768, ranks=4).ranks == 4
+    steps = speedwell.predict("solve", n=20000, complex=True, precision=["fp32", "fp64"]).steps
     assert [step["precision"] for step in steps] == ["fp32", "fp64"]
     with pytest.raises(ValueError, match="order"):
-        lupine.predict("solve")
+        speedwell.predict("solve")
 
 
 def test_predictions_with_lists_and_flags(predictions):
-    result = lupine.predict("mxp", machine="h200", n=[8192, 16384], lookahead=1, nb=None)
+    result = speedwell.predict("mxp", machine="h200", n=[8192, 16384], lookahead=1, nb=None)
     assert [run["n"] for run in result.runs] == [8192, 16384]
-    scaled = lupine.predict("mxp", machine="h200-x8", n=8192, scale=[1, 2], search=False)
+    scaled = speedwell.predict("mxp", machine="h200-x8", n=8192, scale=[1, 2], search=False)
     assert [row["ranks"] for row in scaled.rows] == [1, 2]
-    found = lupine.predict("mxp", machine="h200", n=16384, search=True, budget=1)
+    found = speedwell.predict("mxp", machine="h200", n=16384, search=True, budget=1)
     assert "best" in found.to_dict()
 
 
 def test_predictions_that_are_not_allowed(predictions):
     with pytest.raises(ValueError, match="h300"):
-        lupine.predict(machine="h300")
+        speedwell.predict(machine="h300")
     with pytest.raises(ValueError, match="allowed: 'mxp', 'hpl'"):
-        lupine.predict("linpack")
+        speedwell.predict("linpack")
     with pytest.raises(ValueError, match="blocks"):
-        lupine.predict(blocks=3)
+        speedwell.predict(blocks=3)

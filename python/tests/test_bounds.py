@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import lupine
+import speedwell
 
 EPS = 2.0**-53
 
@@ -76,7 +76,7 @@ def true_errors(a, b, x):
 def quietly(*args, **kwargs):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        x, info = lupine.solve(*args, return_info=True, **kwargs)
+        x, info = speedwell.solve(*args, return_info=True, **kwargs)
     return x, info, [str(warning.message) for warning in seen]
 
 
@@ -176,7 +176,7 @@ def test_bounds_count_the_error_of_factors_where_a_tolerance_is_given(precision)
         ):
             try:
                 x, info, _ = quietly(a, b, precision=precision, nb=1, **options)
-            except lupine.AccuracyError:
+            except speedwell.AccuracyError:
                 continue
             bounded += 1
             assert true_errors(a, b, x)[0] <= info.columns[0].forward_bound
@@ -214,11 +214,11 @@ def test_a_call_rounds_to_nearest_whatever_its_caller_does(accuracy, n):
     a, b = rng.standard_normal((n, n)), rng.standard_normal(n)
     gram = a @ a.T
     forms = [
-        lambda: lupine.solve(a, b, accuracy=accuracy),
-        lambda: lupine.solve(a.astype(complex), b),
-        lambda: lupine.factor(a).solve(b),
-        lambda: lupine.solve(gram, b, assume_a="pos"),
-        lambda: lupine.solve(np.array([a[:2, :2]] * 3), b[:2, np.newaxis])[0],
+        lambda: speedwell.solve(a, b, accuracy=accuracy),
+        lambda: speedwell.solve(a.astype(complex), b),
+        lambda: speedwell.factor(a).solve(b),
+        lambda: speedwell.solve(gram, b, assume_a="pos"),
+        lambda: speedwell.solve(np.array([a[:2, :2]] * 3), b[:2, np.newaxis])[0],
     ]
     expected = [form() for form in forms]
     for mode, (form, known) in itertools.product(

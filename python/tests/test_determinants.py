@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import lupine
+import speedwell
 
 EPS = 2.0**-53
 
@@ -47,17 +47,17 @@ def in_both_orders(a):
 def in_every_door(a):
     """slogdet and det of each way to ask for them, in both orders of memory."""
     for form in in_both_orders(a):
-        yield lupine.slogdet(form), lupine.det(form)
-        yield lupine.slogdet(form, precision="fp64"), lupine.det(form, precision="fp64")
-        with lupine.factor(form) as factors:
+        yield speedwell.slogdet(form), speedwell.det(form)
+        yield speedwell.slogdet(form, precision="fp64"), speedwell.det(form, precision="fp64")
+        with speedwell.factor(form) as factors:
             yield factors.slogdet(), factors.det()
             factors.solve(np.ones(len(form)))
             yield factors.slogdet(), factors.det()
         both = np.stack([form, form.T])
-        found, product = lupine.slogdet(both), lupine.det(both)
+        found, product = speedwell.slogdet(both), speedwell.det(both)
         for k in range(2):
             yield (found.sign[k], found.logabsdet[k]), product[k]
-        with lupine.factor(both) as factors:
+        with speedwell.factor(both) as factors:
             found, product = factors.slogdet(), factors.det()
             yield (found.sign[1], found.logabsdet[1]), product[1]
 
@@ -110,8 +110,8 @@ def test_permutations_and_powers_of_two_are_exact(n, complex_):
         unit = ((1, 1j, -1, -1j)[n % 4] if complex_ else 1) * sign
         for form in in_both_orders(a):
             for (found, logarithm), product in (
-                (lupine.slogdet(form), lupine.det(form)),
-                (lupine.slogdet(form, precision="fp64"), lupine.det(form, precision="fp64")),
+                (speedwell.slogdet(form), speedwell.det(form)),
+                (speedwell.slogdet(form, precision="fp64"), speedwell.det(form, precision="fp64")),
             ):
                 assert found == unit
                 assert logarithm == (0 if e == 0 else pytest.approx(e * math.log(2), rel=2 * EPS))
@@ -152,7 +152,7 @@ def test_growing_entries_of_multiple_shooting(n):
     for unit in (1, 1j):
         for form in (a, a.T):
             for given in in_both_orders(unit * form):
-                sign, logarithm = lupine.slogdet(given)
+                sign, logarithm = speedwell.slogdet(given)
                 assert abs(sign - unit**n) < 1e-13 * n
                 assert abs(logarithm - log_of(truth)) < 1e-10
 
@@ -163,15 +163,15 @@ def test_fp32_is_rounded_once():
         assert sign.dtype == logarithm.dtype == product.dtype == np.float32
         assert product == -438 and sign == -1 and logarithm == np.float32(math.log(438))
     large = np.float32(1e3) * np.eye(12, dtype=np.float32)
-    assert lupine.det(large) == np.float32(1e36)
-    assert lupine.det(np.stack([large, 1e4 * large]))[1] == np.inf
+    assert speedwell.det(large) == np.float32(1e36)
+    assert speedwell.det(np.stack([large, 1e4 * large]))[1] == np.inf
     for n in (4, 40, 200):
         a = np.random.default_rng(n).standard_normal((n, n)).astype(np.float32)
         expected = np.linalg.slogdet(a.astype(float))
-        found = lupine.slogdet(a)
+        found = speedwell.slogdet(a)
         assert found.sign == expected.sign
         assert found.logabsdet == np.float32(expected.logabsdet)
-        assert lupine.slogdet(a.astype(np.complex64)).logabsdet == found.logabsdet
+        assert speedwell.slogdet(a.astype(np.complex64)).logabsdet == found.logabsdet
 
 
 def test_exact_zeros_are_zero_without_a_word():
@@ -198,9 +198,9 @@ def test_exact_zeros_are_zero_without_a_word():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             for form in in_both_orders(a):
-                assert lupine.det(form) == 0 and lupine.slogdet(form) == (0, -np.inf)
-                assert lupine.det(form, precision="fp64") == 0
-            assert lupine.det(np.stack([a, a])).tolist() == [0, 0]
+                assert speedwell.det(form) == 0 and speedwell.slogdet(form) == (0, -np.inf)
+                assert speedwell.det(form, precision="fp64") == 0
+            assert speedwell.det(np.stack([a, a])).tolist() == [0, 0]
 
 
 def test_doubts_are_warnings():
@@ -210,24 +210,24 @@ def test_doubts_are_warnings():
     hilbert = 1 / (1.0 + np.arange(20)[:, None] + np.arange(20))
     for a in (third, near, hilbert, hilbert * (2 + 1j)):
         for form in in_both_orders(a):
-            for ask in (lupine.det, lupine.slogdet):
-                with pytest.warns(lupine.AccuracyWarning, match="no digit|no bound"):
+            for ask in (speedwell.det, speedwell.slogdet):
+                with pytest.warns(speedwell.AccuracyWarning, match="no digit|no bound"):
                     ask(form)
-                with pytest.raises(lupine.AccuracyError, match="no digit|no bound"):
+                with pytest.raises(speedwell.AccuracyError, match="no digit|no bound"):
                     ask(form, strict=True)
-                with pytest.raises(lupine.AccuracyError, match=r"at \(1,\) of the stack"):
+                with pytest.raises(speedwell.AccuracyError, match=r"at \(1,\) of the stack"):
                     ask(np.stack([np.eye(len(form)), form]), strict=True)
         with pytest.warns(
-            lupine.AccuracyWarning, match=r"\(at \(1,\) of the stack\); and 1 more"
+            speedwell.AccuracyWarning, match=r"\(at \(1,\) of the stack\); and 1 more"
         ) as told:
-            lupine.det(np.stack([np.eye(len(a)), a, a]))
+            speedwell.det(np.stack([np.eye(len(a)), a, a]))
         assert len(told) == 1
     with (
-        lupine.factor(hilbert) as factors,
-        pytest.warns(lupine.AccuracyWarning, match="no digit|no bound"),
+        speedwell.factor(hilbert) as factors,
+        pytest.warns(speedwell.AccuracyWarning, match="no digit|no bound"),
     ):
         factors.det()
-    with lupine.factor(hilbert, strict=True) as factors, pytest.raises(lupine.AccuracyError):
+    with speedwell.factor(hilbert, strict=True) as factors, pytest.raises(speedwell.AccuracyError):
         factors.slogdet()
 
 
@@ -236,15 +236,15 @@ def test_what_is_certain_gets_no_word():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for n in (1, 2, 3, 20, 100, 300):
-            lupine.det(rng.standard_normal((n, n)))
+            speedwell.det(rng.standard_normal((n, n)))
             q, _ = np.linalg.qr(rng.standard_normal((n, n)))
             a = (q * np.geomspace(1, 1e-10, n)) @ q.T
-            assert abs(lupine.slogdet(a)[1] - np.linalg.slogdet(a)[1]) < 1e-4
+            assert abs(speedwell.slogdet(a)[1] - np.linalg.slogdet(a)[1]) < 1e-4
             even = rng.standard_normal((n, n))
             expected = np.linalg.slogdet(even)
             exponents = rng.integers(-900, 901, n)
             for graded in (even * 2.0 ** exponents[:, None], even * 2.0**exponents):
-                sign, logarithm = lupine.slogdet(graded)
+                sign, logarithm = speedwell.slogdet(graded)
                 of_scales = float(exponents.sum()) * math.log(2)
                 assert sign == expected[0]
                 assert logarithm - of_scales == pytest.approx(expected[1], abs=1e-9)
@@ -262,13 +262,13 @@ def test_stacks_of_every_kind(n, complex_):
         expected, product = np.linalg.slogdet(a), np.linalg.det(a)
     for form in (a, np.asfortranarray(a), a[:, ::-1][:, ::-1], np.swapaxes(a, 0, 1)):
         swapped = form.shape[0] == 5
-        found = lupine.slogdet(form)
-        for mine, theirs in zip((*found, lupine.det(form)), (*expected, product)):
+        found = speedwell.slogdet(form)
+        for mine, theirs in zip((*found, speedwell.det(form)), (*expected, product)):
             assert mine.shape == form.shape[:2] and mine.dtype == theirs.dtype
             theirs = theirs.T if swapped else theirs
             assert np.allclose(mine, theirs, rtol=1e-9, atol=0)
     b = a[1:, 3:]
-    with lupine.factor(b) as factors:
+    with speedwell.factor(b) as factors:
         assert np.allclose(factors.slogdet().logabsdet, expected.logabsdet[1:, 3:])
         assert np.allclose(factors.det(), product[1:, 3:], rtol=1e-9)
         b[...] = 0  # the factors are those of a as it was, or they say so
@@ -286,14 +286,14 @@ def test_what_is_no_matrix_of_numbers():
         bad[1, 0] = np.nan
         for a in (bad, np.stack([np.eye(n), bad]), np.where(np.isnan(bad), np.inf, bad)):
             with pytest.raises(ValueError, match="nan|inf"):
-                lupine.det(a)
-    assert lupine.det(np.empty((0, 0))) == 1 and lupine.slogdet(np.empty((0, 0))) == (1, 0)
-    assert lupine.det(np.empty((0, 3, 3))).shape == (0,)
-    assert lupine.det(np.empty((2, 0, 0), dtype=np.complex64)).dtype == np.complex64
+                speedwell.det(a)
+    assert speedwell.det(np.empty((0, 0))) == 1 and speedwell.slogdet(np.empty((0, 0))) == (1, 0)
+    assert speedwell.det(np.empty((0, 3, 3))).shape == (0,)
+    assert speedwell.det(np.empty((2, 0, 0), dtype=np.complex64)).dtype == np.complex64
     with pytest.raises(ValueError, match="threads"):
-        lupine.det(np.eye(2), threads=-1)
+        speedwell.det(np.eye(2), threads=-1)
     with pytest.raises(ValueError, match="strict"):
-        lupine.det(np.eye(2), strict=3)
+        speedwell.det(np.eye(2), strict=3)
 
 
 def test_small_ones_of_a_stack_take_little_time():
@@ -310,5 +310,5 @@ def test_small_ones_of_a_stack_take_little_time():
         return best
 
     numpys = seconds(np.linalg.inv) + seconds(np.linalg.det)
-    assert seconds(lupine.det) < 20 * numpys  # it had been 100; other programs run here, too
-    assert seconds(lambda a: lupine.factor(a).close()) < 20 * numpys
+    assert seconds(speedwell.det) < 20 * numpys  # it had been 100; other programs run here, too
+    assert seconds(lambda a: speedwell.factor(a).close()) < 20 * numpys

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import lupine
+import speedwell
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "python" / "examples"
@@ -25,7 +25,7 @@ def test_page(page):
 
 
 def test_module():
-    failed, tried = doctest.testmod(lupine)
+    failed, tried = doctest.testmod(speedwell)
     assert tried > 0 and failed == 0
 
 
@@ -37,7 +37,7 @@ def test_fields_of_a_solution():
         re.MULTILINE,
     ):
         listed.setdefault(of, []).extend(re.findall(r"`(\w+)`", names))
-    _, info = lupine.solve([[2.0]], [1.0], return_info=True)
+    _, info = speedwell.solve([[2.0]], [1.0], return_info=True)
     there = {"solution": info, "step": info.steps[0], "column": info.columns[0]}
     for of, result in there.items():
         assert sorted(listed[of]) == sorted({f.name for f in fields(result)} - {"chosen"})

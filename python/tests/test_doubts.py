@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-import lupine
+import speedwell
 
 
 def warned(call):
@@ -30,7 +30,7 @@ def sparse(seed):
 def test_nine_right_hand_sides_say_what_eight_do(seed, accuracy):
     a, x = sparse(seed)
     b = a.T @ x
-    with lupine.factor(a, accuracy=accuracy) as f:
+    with speedwell.factor(a, accuracy=accuracy) as f:
         for count in (8, 9, 20):
             (found, info), doubtful = warned(
                 lambda k=count: f.solve(b[:, :k], trans=1, return_info=True)
@@ -47,7 +47,7 @@ def test_many_right_hand_sides_of_a_hopeless_system_are_a_doubt():
     for smallest in (1e-15, 1e-17):
         a = (u * np.geomspace(1, smallest, 60)) @ v
         (_, info), doubtful = warned(
-            lambda a=a: lupine.solve(a, rng.standard_normal((60, 30)), return_info=True)
+            lambda a=a: speedwell.solve(a, rng.standard_normal((60, 30)), return_info=True)
         )
         assert doubtful and info.doubt
 
@@ -65,7 +65,7 @@ def growing(n, g):
 def test_residuals_are_measured_where_entries_have_grown(g):
     a = growing(64, g)
     x = np.arange(64.0 * 20).reshape(64, 20)
-    found, info = lupine.solve(a, a @ x, return_info=True, accuracy="backward")
+    found, info = speedwell.solve(a, a @ x, return_info=True, accuracy="backward")
     assert np.abs(found - x).max() <= 1e-10 * x.max()
     assert info.steps[-1].growth >= 2.0 ** (g - 2)
     assert np.isfinite(info.componentwise_errors).all() == (2**g > 128)
@@ -78,7 +78,7 @@ def test_bits_that_growth_has_lost_are_found(count, return_info):
     a = growing(128, 44)
     a[45:, -1] += rng.uniform(-1, 1, 83) * 2.0**-10
     x = rng.integers(-99, 99, (128, count)).astype(float)
-    result = lupine.solve(a, a @ x, return_info=return_info)
+    result = speedwell.solve(a, a @ x, return_info=return_info)
     found = result[0] if return_info else result
     assert np.abs(found - x).max() <= 1e-10 * 99
 
@@ -88,12 +88,12 @@ def test_a_seed_repeats_a_call():
     b = a @ np.ones(100)
 
     def solved(seed):
-        return lupine.solve(a, b, probe_seed=seed, return_info=True)
+        return speedwell.solve(a, b, probe_seed=seed, return_info=True)
 
     (x, info), (again, _), (other, _) = solved(7), solved(7), solved(8)
     assert info.probe_seed == 7 and info.steps[-1].rotated
     assert np.array_equal(x, again) and not np.array_equal(x, other)
-    assert lupine.solve(a, b, return_info=True)[1].probe_seed > 0
+    assert speedwell.solve(a, b, return_info=True)[1].probe_seed > 0
     for seed in (-1, 1.5, "x"):
         with pytest.raises((ValueError, TypeError), match=r"probe.seed"):
             solved(seed)

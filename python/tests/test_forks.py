@@ -11,12 +11,12 @@ import textwrap
 import numpy as np
 import pytest
 
-import lupine
+import speedwell
 
 #: What a program begins with: every door, checked.
 DOORS = """
     import os, resource, signal, sys, threading, time
-    import numpy as np, lupine
+    import numpy as np, speedwell
     import numpy.random  # which NumPy would import at its first use, beside a fork
 
     def system(n, kind=float):
@@ -29,27 +29,27 @@ DOORS = """
 
     def solve(n, kind=float, **options):
         a, b = system(n, kind)
-        right(a, lupine.solve(a, b, **options), b)
+        right(a, speedwell.solve(a, b, **options), b)
 
     def factor(n):
         a, b = system(n)
-        with lupine.factor(a) as factors:
+        with speedwell.factor(a) as factors:
             right(a, factors.solve(b), b)
             right(a.T, factors.solve(b, trans=1), b)
 
     def stack():
         a = np.random.default_rng(1).standard_normal((40, 60, 60)) + 60 * np.eye(60)
-        x = lupine.solve(a, np.ones(60))
+        x = speedwell.solve(a, np.ones(60))
         assert np.abs((a * x[:, None, :]).sum(axis=2) - 1).max() < 1e-9
 
     def form(name):
         a = system(300)[0]
         b = np.ones(300)
-        right(a + a.T, lupine.solve(a + a.T, b, assume_a=name), b)
+        right(a + a.T, speedwell.solve(a + a.T, b, assume_a=name), b)
 
     def function():
         a, b = system(300)
-        right(a, lupine.solve(lambda i, j: a[i, j], b), b)
+        right(a, speedwell.solve(lambda i, j: a[i, j], b), b)
 
     DOORS = {
         "tiny": lambda: solve(2),
@@ -62,9 +62,9 @@ DOORS = """
         "stack": stack,
         "symmetric": lambda: form("sym"),
         "positive definite": lambda: form("pos"),
-        "determinant": lambda: lupine.slogdet(system(300)[0]),
+        "determinant": lambda: speedwell.slogdet(system(300)[0]),
         "function": function,
-        "mxp": lambda: lupine.mxp(300),
+        "mxp": lambda: speedwell.mxp(300),
     }
 """
 
@@ -103,11 +103,11 @@ CHILDREN = """
 """
 
 BUSY = {
-    "solve": "lupine.solve(a, b, precision='fp32')",
-    "lapack": "lupine.solve(a, b)",
+    "solve": "speedwell.solve(a, b, precision='fp32')",
+    "lapack": "speedwell.solve(a, b)",
     "solve of factors": "factors.solve(b)",
-    "stack": "lupine.solve(stack, np.ones(60))",
-    "mxp": "lupine.mxp(1500)",
+    "stack": "speedwell.solve(stack, np.ones(60))",
+    "mxp": "speedwell.mxp(1500)",
 }
 
 
@@ -119,7 +119,7 @@ def test_children_forked_while_another_thread_solves(busy, used_before):
     program = f"""
         a, b = system(1500)
         stack = np.random.default_rng(1).standard_normal((2000, 60, 60))
-        factors = lupine.factor(a) if {busy == "solve of factors"} else None
+        factors = speedwell.factor(a) if {busy == "solve of factors"} else None
         if {used_before}:
             solve(300, precision="fp32")
         done, began = threading.Event(), threading.Event()
@@ -175,8 +175,8 @@ def test_a_child_forked_by_a_function_of_the_matrix():
             return a[i, j]
 
         try:
-            right(a, lupine.solve(forks, b), b)
-        except lupine.Fault as error:
+            right(a, speedwell.solve(forks, b), b)
+        except speedwell.Fault as error:
             os._exit(0 if "fork" in str(error) else 1)
         print(statuses)
     """
@@ -191,11 +191,11 @@ def test_pools_of_processes(method, tmp_path):
         textwrap.dedent(
             """
             import concurrent.futures, multiprocessing, sys, threading
-            import numpy as np, lupine
+            import numpy as np, speedwell
 
             def error(n):
                 a, b = np.eye(n) + 1e-3, np.ones(n)
-                x = lupine.solve(a, b)
+                x = speedwell.solve(a, b)
                 # By no BLAS: a fork() beside a product of NumPy's may wait for ever.
                 return float(abs((a * x).sum(axis=1) - b).max())
 
@@ -290,19 +290,19 @@ def test_a_function_that_solves_with_itself():
 
     def again(i, j):
         calls.append(1)
-        return lupine.solve(again, np.ones(50))
+        return speedwell.solve(again, np.ones(50))
 
     with pytest.raises(RecursionError):
-        lupine.solve(again, np.ones(50))
+        speedwell.solve(again, np.ones(50))
     assert len(calls) < sys.getrecursionlimit()
     a = np.random.default_rng(1).standard_normal((50, 50))
     b = np.ones(50)
 
     def nested(i, j):
-        np.testing.assert_allclose(a @ lupine.solve(a, b), b, atol=1e-9)
+        np.testing.assert_allclose(a @ speedwell.solve(a, b), b, atol=1e-9)
         return a[i, j]
 
-    np.testing.assert_allclose(a @ lupine.solve(nested, b), b, atol=1e-9)
+    np.testing.assert_allclose(a @ speedwell.solve(nested, b), b, atol=1e-9)
 
 
 def test_a_function_that_solves_with_itself_in_the_middle_of_a_call():
@@ -311,11 +311,11 @@ def test_a_function_that_solves_with_itself_in_the_middle_of_a_call():
     def again(i, j):
         if i.size > 1:
             depth.append(1)
-            lupine.solve(again, np.ones(50))
+            speedwell.solve(again, np.ones(50))
         return 1.0 * (i == j)
 
     with pytest.raises(RecursionError):
-        lupine.solve(again, np.ones(50))
+        speedwell.solve(again, np.ones(50))
     assert len(depth) < sys.getrecursionlimit()
 
 
@@ -330,8 +330,8 @@ def test_what_a_function_raises_is_raised_once(error):
         raise error("mine")
 
     for call in (
-        lambda: lupine.solve(fails, np.ones(5)),
-        lambda: lupine.factor(fails, n=5),
+        lambda: speedwell.solve(fails, np.ones(5)),
+        lambda: speedwell.factor(fails, n=5),
     ):
         calls.clear()
         with pytest.raises(error, match="mine"):
@@ -340,11 +340,11 @@ def test_what_a_function_raises_is_raised_once(error):
 
 
 ENDS = {
-    "solve": "lupine.solve(a, b, precision='fp64')",
-    "factors": "lupine.factor(a).solve(b)",
-    "stack": "lupine.solve(stack, np.ones(100))",
-    "mxp": "lupine.mxp(4000)",
-    "lapack": "lupine.solve(a, b)",
+    "solve": "speedwell.solve(a, b, precision='fp64')",
+    "factors": "speedwell.factor(a).solve(b)",
+    "stack": "speedwell.solve(stack, np.ones(100))",
+    "mxp": "speedwell.mxp(4000)",
+    "lapack": "speedwell.solve(a, b)",
 }
 
 
@@ -360,7 +360,7 @@ def test_the_end_beside_a_call(busy, how):
     program = f"""
         a, b = system(2000)
         stack = np.random.default_rng(1).standard_normal((2000, 100, 100))
-        lupine.describe()
+        speedwell.describe()
         began = threading.Event()
 
         def work():

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import lupine
+import speedwell
 
 FORMS = ["sym", "her", "pos", "diagonal", "tridiagonal", "banded"]
 TRIANGLES = ["upper triangular", "lower triangular"]
@@ -18,7 +18,7 @@ def outcome(*arguments, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            result = lupine.solve(*arguments, **options)
+            result = speedwell.solve(*arguments, **options)
         except (ValueError, np.linalg.LinAlgError) as error:
             result = error
     return result, [str(one.message) for one in caught]
@@ -75,11 +75,11 @@ def test_a_badly_scaled_symmetric_matrix(form):
     ],
 )
 def test_singular_saddle_points(a, form, strict):
-    with pytest.raises(lupine.SingularMatrixError):
-        lupine.solve(a, [1.0, 1, 1], assume_a=form, strict=strict)
+    with pytest.raises(speedwell.SingularMatrixError):
+        speedwell.solve(a, [1.0, 1, 1], assume_a=form, strict=strict)
     stack = np.array([np.eye(3), a])
-    with pytest.raises(lupine.SingularMatrixError, match=r"at \(1,\) of the stack"):
-        lupine.solve(stack, [1.0, 1, 1], assume_a=form, strict=strict)
+    with pytest.raises(speedwell.SingularMatrixError, match=r"at \(1,\) of the stack"):
+        speedwell.solve(stack, [1.0, 1, 1], assume_a=form, strict=strict)
 
 
 def test_a_symmetric_matrix_of_rank_n_minus_1():
@@ -94,7 +94,7 @@ def test_a_symmetric_matrix_of_rank_n_minus_1():
         for form in ("sym", "her"):
             for lower in (False, True):
                 found, words = outcome(a.astype(float), b, assume_a=form, lower=lower)
-                assert isinstance(found, lupine.SingularMatrixError) or words
+                assert isinstance(found, speedwell.SingularMatrixError) or words
 
 
 # x is beyond FP64 at both ends, or below it.
@@ -122,7 +122,7 @@ def test_an_x_beyond_fp64(form, transposed):
             a = np.diag(np.diag(a))
         for given in (a, a[np.newaxis], a.astype(complex)):
             x, words = outcome(given, b, assume_a=form, transposed=transposed)
-            assert isinstance(x, lupine.AccuracyError) or words, (form, a, x)
+            assert isinstance(x, speedwell.AccuracyError) or words, (form, a, x)
             assert not any("ill-conditioned" in one or "condition" in one for one in words)
 
 
@@ -184,21 +184,25 @@ def test_places(form):
     stack = np.array([[np.eye(14), ill_conditioned(14)], [ill_conditioned(14), np.eye(14)]])
     if form == "pos":
         stack[1, 0] = np.diag([-1.0, *np.ones(13)])
-        with pytest.raises(lupine.SingularMatrixError, match=r"not positive .*\(0, 0\).*order 1"):
-            lupine.solve(stack[1:], np.ones(14), assume_a="pos", strict=True)
+        with pytest.raises(
+            speedwell.SingularMatrixError, match=r"not positive .*\(0, 0\).*order 1"
+        ):
+            speedwell.solve(stack[1:], np.ones(14), assume_a="pos", strict=True)
         return
-    with pytest.warns(lupine.AccuracyWarning, match=r"\(0, 1\) of the stack\); and 1 more"):
-        lupine.solve(stack, np.ones(14), assume_a=form)
-    with pytest.raises(lupine.AccuracyError, match=r"\(0, 1\) of the stack") as raised:
-        lupine.solve(stack, np.ones(14), assume_a=form, strict=True)
+    with pytest.warns(speedwell.AccuracyWarning, match=r"\(0, 1\) of the stack\); and 1 more"):
+        speedwell.solve(stack, np.ones(14), assume_a=form)
+    with pytest.raises(speedwell.AccuracyError, match=r"\(0, 1\) of the stack") as raised:
+        speedwell.solve(stack, np.ones(14), assume_a=form, strict=True)
     assert raised.value.best.shape == (14, 1) and raised.value.info.doubt
 
 
 @pytest.mark.parametrize("n", [3, 650])
 def test_places_of_singular_matrices(n):
     stack = np.array([np.eye(n), np.ones((n, n))])
-    for call in (lambda: lupine.solve(stack, np.ones(n)), lambda: lupine.factor(stack)):
-        with pytest.raises(lupine.SingularMatrixError, match=r"at \(1,\) of the stack") as raised:
+    for call in (lambda: speedwell.solve(stack, np.ones(n)), lambda: speedwell.factor(stack)):
+        with pytest.raises(
+            speedwell.SingularMatrixError, match=r"at \(1,\) of the stack"
+        ) as raised:
             result = call()
             result.solve(np.ones(n))
         assert raised.value.pivot == 1
@@ -208,11 +212,11 @@ def test_places_of_singular_matrices(n):
 def test_without_right_hand_sides(form):
     singular = np.ones((2, 2))
     for a in (singular, np.array([np.eye(2), singular])):
-        with pytest.raises(lupine.SingularMatrixError):
-            lupine.solve(a, np.empty((2, 0)), assume_a=form)
+        with pytest.raises(speedwell.SingularMatrixError):
+            speedwell.solve(a, np.empty((2, 0)), assume_a=form)
     with pytest.raises(ValueError, match="nan"):
-        lupine.solve(np.array([np.eye(2), np.nan * singular]), np.empty((2, 0)), assume_a=form)
-    assert lupine.solve(np.array([np.eye(2)] * 3), np.empty((2, 0)), assume_a=form).shape == (
+        speedwell.solve(np.array([np.eye(2), np.nan * singular]), np.empty((2, 0)), assume_a=form)
+    assert speedwell.solve(np.array([np.eye(2)] * 3), np.empty((2, 0)), assume_a=form).shape == (
         3,
         2,
         0,
@@ -238,10 +242,10 @@ def test_zero_sizes(a_shape, b_shape, form):
     a = np.zeros(a_shape) + np.eye(a_shape[-1])
     b = np.empty(b_shape)
     expected = np.linalg.solve(a, b)
-    x = lupine.solve(a, b, assume_a=form)
+    x = speedwell.solve(a, b, assume_a=form)
     assert x.shape == expected.shape and x.dtype == expected.dtype
     if len(a_shape) > 2 and len(b_shape) < 3:
-        with lupine.factor(a) as factors:
+        with speedwell.factor(a) as factors:
             assert factors.solve(b).shape == expected.shape
             assert factors.inv().shape == a_shape
             assert factors.solve(b, return_info=True)[1].shape == a_shape[:-2]
@@ -269,8 +273,8 @@ def test_one_element(a, b):
         assert told(outcome([[a]], [b], assume_a="pos")) == doors[0]
     else:
         for given in ([[a]], [[[a]]]):
-            with pytest.raises(lupine.SingularMatrixError, match="not positive definite"):
-                lupine.solve(given, [b], assume_a="pos")
+            with pytest.raises(speedwell.SingularMatrixError, match="not positive definite"):
+                speedwell.solve(given, [b], assume_a="pos")
 
 
 @pytest.mark.parametrize("door", ["general", "stack", "form", "factor"])
@@ -279,21 +283,23 @@ def test_results_beyond_fp32(door, type_):
     def solve(a, b, **options):
         a, b = np.array(a, type_), np.array(b, type_)
         if door == "stack":
-            return lupine.solve(np.array([np.eye(2), a], type_), b, **options)[1]
+            return speedwell.solve(np.array([np.eye(2), a], type_), b, **options)[1]
         if door == "factor":
-            with lupine.factor(a, **options) as factors:
+            with speedwell.factor(a, **options) as factors:
                 return factors.solve(b)
-        return lupine.solve(a, b, assume_a="sym" if door == "form" else None, **options)
+        return speedwell.solve(a, b, assume_a="sym" if door == "form" else None, **options)
 
     with np.errstate(all="raise"):
         for a, b in (
             ([[1e-38, 0], [0, 1]], [1e10, 1]),
             ([[1e38, 0], [0, 1e38]], [1e-20, 1e-20]),
         ):
-            with pytest.warns(lupine.AccuracyWarning, match=r"beyond the range of (float|compl)"):
+            with pytest.warns(
+                speedwell.AccuracyWarning, match=r"beyond the range of (float|compl)"
+            ):
                 x = solve(a, b)
             assert x.dtype == type_
-            with pytest.raises(lupine.AccuracyError, match="beyond the range of"):
+            with pytest.raises(speedwell.AccuracyError, match="beyond the range of"):
                 solve(a, b, strict=True)
         # An entry that is nothing beside the largest one is no doubt.
         x = solve([[1, 0], [0, 1e38]], [1, 1e-20], strict=True)
@@ -302,11 +308,11 @@ def test_results_beyond_fp32(door, type_):
 
 def test_bounds_of_results_in_fp32():
     a, b = np.array([[3, 1], [1, 3]], np.float32), np.array([1, 0], np.float32)
-    x, info = lupine.solve(a, b, return_info=True)
+    x, info = speedwell.solve(a, b, return_info=True)
     true = np.array([3 / 8, -1 / 8])
     assert 0 <= np.abs(x - true).max() / np.abs(true).max() <= info.forward_bounds[0] < 1e-6
-    with pytest.warns(lupine.AccuracyWarning):
-        x, info = lupine.solve(a * np.float32(1e-38), 100 * b, return_info=True)
+    with pytest.warns(speedwell.AccuracyWarning):
+        x, info = speedwell.solve(a * np.float32(1e-38), 100 * b, return_info=True)
     assert np.isinf(info.forward_bounds[0]) and "float32" in info.doubt
 
 
@@ -314,9 +320,9 @@ def test_bounds_of_results_in_fp32():
 def test_byte_orders(type_):
     a, b = (np.eye(2) * 2).astype(type_), np.ones(2).astype(type_)
     native = np.dtype(type_).newbyteorder("=")
-    assert lupine.solve(a, b).dtype == lupine.inv(a).dtype == native
-    assert lupine.solve(np.array([a, a]), b).dtype == native
-    with lupine.factor(a) as factors:
+    assert speedwell.solve(a, b).dtype == speedwell.inv(a).dtype == native
+    assert speedwell.solve(np.array([a, a]), b).dtype == native
+    with speedwell.factor(a) as factors:
         assert factors.solve(b).dtype == factors.inv().dtype == native
 
 
@@ -324,17 +330,17 @@ def test_masks():
     hidden = np.ma.masked_equal([[2.0, 99], [1, 3]], 99)
     plain = np.ma.masked_equal([[2.0, 5], [1, 3]], 99)
     for a in (lambda i, j: hidden[i, j], lambda i, j: plain[i, j]):
-        for call in (lupine.solve, lambda a, b: lupine.factor(a, n=2)):
+        for call in (speedwell.solve, lambda a, b: speedwell.factor(a, n=2)):
             with pytest.raises(ValueError, match="masked"):
                 call(a, np.ones(2))
     for b in (hidden[0], [hidden[0], hidden[1]], [np.ma.masked, 1.0]):
         for a in (np.eye(2), np.array([np.eye(2)] * 2)):
             with pytest.raises(ValueError, match="b is a masked array"):
-                lupine.solve(a, b)
-            with lupine.factor(a) as factors, pytest.raises(ValueError, match="b is a masked"):
+                speedwell.solve(a, b)
+            with speedwell.factor(a) as factors, pytest.raises(ValueError, match="b is a masked"):
                 factors.solve(b)
     with pytest.raises(ValueError, match="a is a masked array"):
-        lupine.solve(np.array([np.eye(2)] * 2).view(np.ma.MaskedArray), np.ones(2))
+        speedwell.solve(np.array([np.eye(2)] * 2).view(np.ma.MaskedArray), np.ones(2))
 
 
 class Length(np.ndarray):
@@ -383,22 +389,22 @@ def test_units(shape):
     a, b = of_type(Length, values, "m"), of_type(Length, np.ones(2), "s")
 
     def results(a, b):
-        yield lupine.solve(a, b)
-        yield lupine.solve(a, b, assume_a="sym")
-        with lupine.factor(a) as factors:
+        yield speedwell.solve(a, b)
+        yield speedwell.solve(a, b, assume_a="sym")
+        with speedwell.factor(a) as factors:
             yield factors.solve(b)
 
     for x in results(a, b):
         assert type(x) is Length and x.unit is None
-    assert getattr(lupine.inv(a), "unit", None) is None
+    assert getattr(speedwell.inv(a), "unit", None) is None
     a, b = of_type(Quantity, values, 1), of_type(Quantity, np.ones(2), 5)
     for x in results(a, b):
         assert x.unit == 4
         np.testing.assert_allclose(np.asarray(x), np.linalg.solve(values, np.ones(2)))
     for x in results(a, np.ones(2)):
         assert x.unit == -1
-    assert lupine.inv(a).unit == -1
-    with lupine.factor(a) as factors:
+    assert speedwell.inv(a).unit == -1
+    with speedwell.factor(a) as factors:
         assert factors.inv().unit == -1
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.linalg.tests import test_linalg
 
-import lupine
+import speedwell
 
 
 def random(shape, complex_, seed=1):
@@ -50,10 +50,10 @@ def test_determinants_are_exact_ones(n, complex_):
     a = np.round(8 * random((n, n), complex_)) / 4
     expected = exact_determinant(a.tolist())
     for form in (a, np.asfortranarray(a)):
-        with lupine.factor(form) as factors:
+        with speedwell.factor(form) as factors:
             sign, logarithm = factors.slogdet()
             assert abs(factors.det() - expected) <= 1e-12 * abs(expected)
-        assert lupine.det(form) == pytest.approx(expected, rel=1e-12)
+        assert speedwell.det(form) == pytest.approx(expected, rel=1e-12)
         assert abs(sign) == pytest.approx(1) and logarithm == pytest.approx(np.log(abs(expected)))
 
 
@@ -62,16 +62,16 @@ def test_determinants_are_exact_ones(n, complex_):
 def test_determinants_of_large_matrices_are_of_factors_in_fp64(n, complex_):
     a = random((n, n), complex_) * np.logspace(0, 20, n)[:, None]
     expected = np.linalg.slogdet(a)
-    with lupine.factor(a, first="fp32") as factors:
+    with speedwell.factor(a, first="fp32") as factors:
         assert factors.precision == "fp32"
         found = factors.slogdet()
         assert factors.precision == "fp64"
         assert np.isinf(factors.det())
-    for sign, logarithm in (found, lupine.slogdet(a)):
+    for sign, logarithm in (found, speedwell.slogdet(a)):
         assert abs(sign - expected.sign) < 1e-9
         assert logarithm == pytest.approx(expected.logabsdet, rel=1e-12)
     with (
-        lupine.factor(a, precision="fp32", condition=False) as factors,
+        speedwell.factor(a, precision="fp32", condition=False) as factors,
         pytest.raises(ValueError, match="factors in FP64"),
     ):
         factors.det()
@@ -79,21 +79,24 @@ def test_determinants_of_large_matrices_are_of_factors_in_fp64(n, complex_):
 
 def test_singular_and_empty_matrices():
     a = np.stack([np.eye(3), np.zeros((3, 3))])
-    assert lupine.det(a).tolist() == [1, 0]
-    assert lupine.slogdet(a).logabsdet.tolist() == [0, -np.inf]
-    assert lupine.det(np.empty((0, 0))) == 1 and lupine.det(np.empty((2, 0, 0))).tolist() == [1, 1]
+    assert speedwell.det(a).tolist() == [1, 0]
+    assert speedwell.slogdet(a).logabsdet.tolist() == [0, -np.inf]
+    assert speedwell.det(np.empty((0, 0))) == 1 and speedwell.det(np.empty((2, 0, 0))).tolist() == [
+        1,
+        1,
+    ]
     with pytest.raises(np.linalg.LinAlgError, match="allowed"):
-        lupine.det(np.ones((2, 3)))
+        speedwell.det(np.ones((2, 3)))
     with pytest.raises(np.linalg.LinAlgError, match="allowed"):
-        lupine.inv(np.ones(3))
-    with pytest.raises(lupine.SingularMatrixError, match=r"at \(1,\)"):
-        lupine.factor(a)
+        speedwell.inv(np.ones(3))
+    with pytest.raises(speedwell.SingularMatrixError, match=r"at \(1,\)"):
+        speedwell.factor(a)
 
 
 @pytest.mark.parametrize("complex_", [False, True])
 def test_factors_of_stacks(complex_):
     a = random((2, 3, 5, 5), complex_)
-    with lupine.factor(a) as factors:
+    with speedwell.factor(a) as factors:
         assert factors.shape == a.shape
         for shape in ((5,), (5, 2), (3, 5, 1), (2, 3, 5, 4)):
             b = random(shape, True, 2)
@@ -111,20 +114,20 @@ def test_factors_of_stacks(complex_):
                 assert x.shape == expected.shape and np.allclose(x, expected)
                 told, info = factors.solve(b, trans, return_info=True)
                 assert (told == x).all() and info.shape == (2, 3)
-                assert all(isinstance(each, lupine.SolveInfo) for each in info.flat)
+                assert all(isinstance(each, speedwell.SolveInfo) for each in info.flat)
         assert np.allclose(factors.inv() @ a, np.eye(5))
         assert np.allclose(factors.det(), np.linalg.det(a))
         with pytest.raises(ValueError, match="broadcasts"):
             factors.solve(np.ones((7, 5, 1)))
         with pytest.raises(ValueError, match="the order of a"):
             factors.solve(np.ones((4, 1)))
-    assert np.allclose(lupine.inv(a) @ a, np.eye(5))
-    with lupine.factor(a[0, 0]) as factors:
+    assert np.allclose(speedwell.inv(a) @ a, np.eye(5))
+    with speedwell.factor(a[0, 0]) as factors:
         assert np.allclose(factors.inv() @ a[0, 0], np.eye(5))
 
 
 def test_factors_of_no_matrix():
-    with lupine.factor(np.empty((0, 5, 5))) as factors:
+    with speedwell.factor(np.empty((0, 5, 5))) as factors:
         x, info = factors.solve(np.ones((5, 2)), return_info=True)
         assert x.shape == (0, 5, 2) and info.shape == (0,)
 
@@ -132,12 +135,12 @@ def test_factors_of_no_matrix():
 class TestNumPyInv(test_linalg.TestInv):
     @pytest.fixture(autouse=True)
     def _in_its_place(self, monkeypatch):
-        monkeypatch.setattr(np.linalg, "inv", lupine.inv)
-        monkeypatch.setattr(test_linalg.linalg, "inv", lupine.inv)
+        monkeypatch.setattr(np.linalg, "inv", speedwell.inv)
+        monkeypatch.setattr(test_linalg.linalg, "inv", speedwell.inv)
 
 
 class TestNumPyDet(test_linalg.TestDet):
     @pytest.fixture(autouse=True)
     def _in_its_place(self, monkeypatch):
-        monkeypatch.setattr(test_linalg.linalg, "det", lupine.det)
-        monkeypatch.setattr(test_linalg.linalg, "slogdet", lupine.slogdet)
+        monkeypatch.setattr(test_linalg.linalg, "det", speedwell.det)
+        monkeypatch.setattr(test_linalg.linalg, "slogdet", speedwell.slogdet)

@@ -56,19 +56,19 @@ def test_ranks(ranks, case):
 def test_mpi_is_initialized_once():
     program = """
 from mpi4py import MPI
-import numpy as np, lupine
+import numpy as np, speedwell
 assert MPI.Is_initialized() and not MPI.Is_finalized()
 a = np.eye(800) + 1e-3
-x = lupine.solve(a, np.ones(800), comm=MPI.COMM_WORLD)
-y = lupine.solve(a, np.ones(800), comm=MPI.COMM_SELF)
+x = speedwell.solve(a, np.ones(800), comm=MPI.COMM_WORLD)
+y = speedwell.solve(a, np.ones(800), comm=MPI.COMM_SELF)
 assert np.allclose(x, y)
 assert not MPI.Is_finalized()
-f = lupine.factor(a, comm=MPI.COMM_WORLD)
+f = speedwell.factor(a, comm=MPI.COMM_WORLD)
 MPI.Finalize()
 for call in (
     lambda: f.solve(np.ones(800)),
     lambda: f.condition,
-    lambda: lupine.solve(a, np.ones(800), comm=MPI.COMM_WORLD),
+    lambda: speedwell.solve(a, np.ones(800), comm=MPI.COMM_WORLD),
 ):
     try:
         call()
@@ -77,7 +77,7 @@ for call in (
     else:
         raise AssertionError
 f.close()
-z = lupine.solve(a, np.ones(800))  # a process alone needs no MPI
+z = speedwell.solve(a, np.ones(800))  # a process alone needs no MPI
 assert np.allclose(x, z)
 print("done")
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NumPy's own tests of numpy.linalg.solve, and SciPy's of scipy.linalg.solve, with lupine.solve in
-their place. Those that contradict what Lupine promises are left out by name."""
+"""NumPy's own tests of numpy.linalg.solve, and SciPy's of scipy.linalg.solve, with speedwell.solve
+in their place. Those that contradict what Speedwell promises are left out by name."""
 
 import re
 
@@ -9,7 +9,7 @@ import pytest
 from numpy.linalg.tests import test_linalg
 from scipy.linalg.tests import test_basic
 
-import lupine
+import speedwell
 
 LEFT_OUT = {
     r"test_overwrite_args\[.*-(True-\w+|\w+-True)\]": "a and b are never overwritten",
@@ -22,7 +22,7 @@ LEFT_OUT = {
 class TestNumPy(test_linalg.TestSolve):
     @pytest.fixture(autouse=True)
     def _in_its_place(self, monkeypatch):
-        monkeypatch.setattr(np.linalg, "solve", lupine.solve)
+        monkeypatch.setattr(np.linalg, "solve", speedwell.solve)
 
 
 class TestSciPy(test_basic.TestSolve):
@@ -31,4 +31,4 @@ class TestSciPy(test_basic.TestSolve):
         for name, why in LEFT_OUT.items():
             if re.fullmatch(name, request.node.name):
                 pytest.skip(why)
-        monkeypatch.setattr(test_basic, "solve", lupine.solve)
+        monkeypatch.setattr(test_basic, "solve", speedwell.solve)

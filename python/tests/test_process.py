@@ -14,7 +14,7 @@ import time
 import numpy as np
 import pytest
 
-import lupine
+import speedwell
 
 
 def run(program, **environment):
@@ -33,7 +33,7 @@ def run(program, **environment):
 
 @pytest.mark.parametrize("complex_parts", [False, True])
 def test_lu_by_the_lapack_of_numpy(complex_parts):
-    from lupine import _blas
+    from speedwell import _blas
 
     routines = _blas.numpy_lapack()
     if routines is None:
@@ -47,17 +47,17 @@ def test_lu_by_the_lapack_of_numpy(complex_parts):
         a = a + 1j * rng.standard_normal(a.shape)
     x = np.arange(1.0, 901)
     for trans, b in ((0, a @ x), (1, a.T @ x)):
-        with lupine.factor(a, threads=threads, device="cpu") as factors:
+        with speedwell.factor(a, threads=threads, device="cpu") as factors:
             assert np.allclose(factors.solve(b, trans=trans), x, rtol=1e-8)
             assert factors.precision == "fp64"
-    # A team of another size is Lupine's own, and takes the steps.
-    with lupine.factor(a, threads=threads + 1, device="cpu") as factors:
+    # A team of another size is Speedwell's own, and takes the steps.
+    with speedwell.factor(a, threads=threads + 1, device="cpu") as factors:
         assert np.allclose(factors.solve(a @ x), x, rtol=1e-8)
         assert factors.precision != "fp64"
     a[:, 850] = a[:, 849]
     a[:, 849] = 0
     with pytest.raises(np.linalg.LinAlgError):
-        lupine.solve(a, x, threads=threads)
+        speedwell.solve(a, x, threads=threads)
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
@@ -73,11 +73,11 @@ def test_numpy_keeps_its_threads_and_kernels(threads):
             return {tuple(p.get(k) for k in keys) for p in threadpoolctl.threadpool_info()}
 
         before = of_numpy()
-        import lupine
-        lupine.describe()
+        import speedwell
+        speedwell.describe()
         assert before <= of_numpy(), (before, of_numpy())
         for n in (100, 900):
-            lupine.solve(a[:n, :n], b[:n], threads=1)
+            speedwell.solve(a[:n, :n], b[:n], threads=1)
             assert before <= of_numpy(), (before, of_numpy())
         print("kept")
     """
@@ -88,14 +88,14 @@ def test_environment_is_as_before():
     program = """
         import os
         before = dict(os.environ)
-        import lupine
-        lupine.describe()
+        import speedwell
+        speedwell.describe()
         assert dict(os.environ) == before
         print("kept")
     """
     assert run(program) == "kept"
     assert "Haswell" in run(
-        "import lupine; print(lupine.describe()['blas'])", OPENBLAS_CORETYPE="Haswell"
+        "import speedwell; print(speedwell.describe()['blas'])", OPENBLAS_CORETYPE="Haswell"
     )
 
 
@@ -105,8 +105,9 @@ def test_limit_of_the_address_space(threads):
     without end while it was loaded. Some limits are too small for Python or NumPy itself."""
     program = """
         try:
-            import lupine
-            lupine.solve([[2.0] * i + [900.0] + [1.0] * (699 - i) for i in range(700)], [1.0] * 700)
+            import speedwell
+            a = [[2.0] * i + [900.0] + [1.0] * (699 - i) for i in range(700)]
+            speedwell.solve(a, [1.0] * 700)
             print("solved")
         except (ImportError, MemoryError) as error:
             words = ("ulimit -v", "does not fit", "out of memory", "numpy")
@@ -135,9 +136,9 @@ def test_limit_of_the_address_space(threads):
 
 def test_no_mpi_is_loaded_for_a_process_alone():
     program = """
-        import lupine, numpy as np
-        lupine.solve(np.eye(900), np.ones(900))
-        lupine.mxp(300)
+        import speedwell, numpy as np
+        speedwell.solve(np.eye(900), np.ones(900))
+        speedwell.mxp(300)
         names = open("/proc/self/maps").read()
         assert "libmpi" not in names
         print("none")
@@ -145,21 +146,21 @@ def test_no_mpi_is_loaded_for_a_process_alone():
     assert run(program) == "none"
 
 
-@pytest.mark.parametrize("first", ["lupine", "scipy.linalg"])
+@pytest.mark.parametrize("first", ["speedwell", "scipy.linalg"])
 def test_scipy_is_imported_for_warnings_alone(first):
     """Its filters hold whichever of the two is imported first."""
     program = f"""
         import {first}, sys
-        import lupine
+        import speedwell
         import numpy as np
-        lupine.solve(np.eye(3), np.ones(3))
-        assert ("scipy" in sys.modules) == ({first!r} != "lupine")
+        speedwell.solve(np.eye(3), np.ones(3))
+        assert ("scipy" in sys.modules) == ({first!r} != "speedwell")
         import scipy.linalg, warnings
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
         try:
-            lupine.solve(1 / (1 + np.add.outer(np.arange(13), np.arange(13))), np.ones(13))
-        except lupine.AccuracyWarning as warning:
+            speedwell.solve(1 / (1 + np.add.outer(np.arange(13), np.arange(13))), np.ones(13))
+        except speedwell.AccuracyWarning as warning:
             print(isinstance(warning, scipy.linalg.LinAlgWarning))
     """
     assert run(program) == "True"
@@ -170,26 +171,26 @@ def test_warnings_without_scipy(how):
     program = f"""
         import pickle, sys, types, warnings
         sys.modules["scipy"] = {how}
-        import lupine
+        import speedwell
         import numpy as np
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            lupine.solve(1 / (1 + np.add.outer(np.arange(13), np.arange(13))), np.ones(13))
+            speedwell.solve(1 / (1 + np.add.outer(np.arange(13), np.arange(13))), np.ones(13))
         warning = caught[0].message
-        assert type(pickle.loads(pickle.dumps(warning))) is lupine.AccuracyWarning
-        print(type(warning) is lupine.AccuracyWarning, type(warning).__mro__[1].__name__)
+        assert type(pickle.loads(pickle.dumps(warning))) is speedwell.AccuracyWarning
+        print(type(warning) is speedwell.AccuracyWarning, type(warning).__mro__[1].__name__)
     """
     assert run(program) == "True RuntimeWarning"
 
 
 def test_kernels_are_chosen_by_what_the_processor_has():
-    from lupine._blas import best_kernels
+    from speedwell._blas import best_kernels
 
     avx512 = {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
     assert best_kernels(avx512 | {"avx2", "fma"}) == "SkylakeX"
     assert best_kernels({"avx512f", "avx2", "fma"}) == "Haswell"
     assert best_kernels({"sse4_2"}) is None
-    assert lupine.describe()["better_blas_kernels"] is None
+    assert speedwell.describe()["better_blas_kernels"] is None
 
 
 @pytest.fixture
@@ -207,10 +208,10 @@ def test_ctrl_c_ends_a_long_solve(precision, ctrl_c):
     ctrl_c()
     begin = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        lupine.solve(a, np.ones(n), precision=precision)
+        speedwell.solve(a, np.ones(n), precision=precision)
     assert time.perf_counter() - begin < 4, "a solve takes longer"
     b = np.ones(900)
-    np.testing.assert_allclose(a[:900, :900] @ lupine.solve(a[:900, :900], b), b, atol=1e-6)
+    np.testing.assert_allclose(a[:900, :900] @ speedwell.solve(a[:900, :900], b), b, atol=1e-6)
 
 
 def test_ctrl_c_ends_a_solve_for_many_right_hand_sides(ctrl_c):
@@ -220,14 +221,14 @@ def test_ctrl_c_ends_a_solve_for_many_right_hand_sides(ctrl_c):
     ctrl_c()
     begin = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
-        lupine.solve(a, b)
+        speedwell.solve(a, b)
     assert time.perf_counter() - begin < 2.5, "a solve takes longer"
 
 
 def test_ctrl_c_ends_a_benchmark(ctrl_c):
     ctrl_c()
     with pytest.raises(KeyboardInterrupt):
-        lupine.hpl(12000)
+        speedwell.hpl(12000)
 
 
 def test_another_handler_may_let_the_solve_go_on():
@@ -236,7 +237,7 @@ def test_another_handler_may_let_the_solve_go_on():
     try:
         a = np.random.default_rng(1).random((3000, 3000))
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGUSR1)).start()
-        x = lupine.solve(a, np.ones(3000), precision="fp64")
+        x = speedwell.solve(a, np.ones(3000), precision="fp64")
         deadline = time.perf_counter() + 5
         while not calls and time.perf_counter() < deadline:
             time.sleep(0.01)
@@ -256,7 +257,7 @@ def test_other_threads_of_python_run_meanwhile():
     ticking.start()
     a = np.random.default_rng(1).random((3000, 3000))
     begin = time.perf_counter()
-    lupine.solve(a, np.ones(3000), precision="fp64", threads=1)
+    speedwell.solve(a, np.ones(3000), precision="fp64", threads=1)
     end = time.perf_counter()
     done.set()
     ticking.join()
@@ -269,7 +270,7 @@ def test_several_threads_solve():
 
     def work(k):
         for n in (50, 700):
-            found[k, n] = lupine.solve(a[:n, :n], np.full(n, k + 1.0))
+            found[k, n] = speedwell.solve(a[:n, :n], np.full(n, k + 1.0))
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     for thread in threads:
@@ -283,10 +284,10 @@ def test_several_threads_solve():
 
 def test_one_thread_closes_what_another_solves_with():
     program = """
-        import threading, numpy as np, lupine
+        import threading, numpy as np, speedwell
         a, b = np.eye(700) + 1e-3, np.ones(700)
         for _ in range(20):
-            f = lupine.factor(a)
+            f = speedwell.factor(a)
             began, words = threading.Event(), []
 
             def work():
@@ -313,19 +314,19 @@ def test_one_thread_closes_what_another_solves_with():
 
 def test_threads_let_go_of_factors_while_another_solves():
     program = """
-        import threading, numpy as np, lupine
+        import threading, numpy as np, speedwell
         a, b = np.eye(300) + 1e-3, np.ones(300)
         done = threading.Event()
 
         def work(n):
             while not done.is_set():
-                lupine.factor(a[:n, :n]).solve(b[:n])
+                speedwell.factor(a[:n, :n]).solve(b[:n])
 
         threads = [threading.Thread(target=work, args=(n,)) for n in (20, 300)]
         for thread in threads:
             thread.start()
         for _ in range(20):
-            lupine.solve(a, b)
+            speedwell.solve(a, b)
         done.set()
         for thread in threads:
             thread.join()
@@ -336,16 +337,16 @@ def test_threads_let_go_of_factors_while_another_solves():
 
 def test_errors_of_a_pool():
     program = """
-        import multiprocessing, numpy as np, lupine
+        import multiprocessing, numpy as np, speedwell
 
         def work(_):
             h = 1 / (1 + np.add.outer(np.arange(13), np.arange(13)))
-            return lupine.solve(h, np.ones(13), strict=True)
+            return speedwell.solve(h, np.ones(13), strict=True)
 
         with multiprocessing.get_context("fork").Pool(1) as pool:
             try:
                 pool.map(work, [0])
-            except lupine.AccuracyError as error:
+            except speedwell.AccuracyError as error:
                 print(error.best.shape, error.info.n)
     """
     assert run(program) == "(13,) 13"
@@ -353,12 +354,12 @@ def test_errors_of_a_pool():
 
 def test_fork():
     program = """
-        import os, numpy as np, lupine
+        import os, numpy as np, speedwell
         a, b = np.eye(900) + 1e-3, np.ones(900)
-        x = lupine.solve(a, b)
+        x = speedwell.solve(a, b)
         child = os.fork()
         if child == 0:
-            ok = np.array_equal(lupine.solve(a, b, threads=1), lupine.solve(a, b, threads=1))
+            ok = np.array_equal(speedwell.solve(a, b, threads=1), speedwell.solve(a, b, threads=1))
             os._exit(0 if ok else 1)
         assert os.waitpid(child, 0)[1] == 0
         print("ok")
@@ -368,10 +369,10 @@ def test_fork():
 
 def test_pool_of_forks():
     program = """
-        import multiprocessing, numpy as np, lupine
+        import multiprocessing, numpy as np, speedwell
         def error(n):
             a, b = np.eye(n) + 1e-3, np.ones(n)
-            return float(abs(a @ lupine.solve(a, b, threads=2) - b).max())
+            return float(abs(a @ speedwell.solve(a, b, threads=2) - b).max())
         assert error(700) < 1e-9
         with multiprocessing.get_context("fork").Pool(2) as pool:
             assert max(pool.map_async(error, [300, 640, 700, 1500]).get(timeout=120)) < 1e-9
@@ -382,15 +383,15 @@ def test_pool_of_forks():
 
 def test_end_while_another_thread_solves():
     program = """
-        import threading, time, numpy as np, lupine
+        import threading, time, numpy as np, speedwell
         started = threading.Event()
         def element(i, j):
             started.set()
             return np.sin(1.0 * i * j) + 9.0 * (i == j)
         def solves():
             while True:
-                lupine.solve(element, np.ones(3000), precision="fp64")
-        lupine.describe()
+                speedwell.solve(element, np.ones(3000), precision="fp64")
+        speedwell.describe()
         threading.Thread(target=solves, daemon=True).start()
         started.wait()
         time.sleep(0.3)
@@ -402,8 +403,8 @@ def test_end_while_another_thread_solves():
 def peak_beyond(n, order):
     """Bytes that a solve takes at its peak beyond A and b, over n^2."""
     program = f"""
-        import numpy as np, lupine, resource
-        lupine.solve(np.eye(2100) + 1e-3, np.ones(2100))
+        import numpy as np, speedwell, resource
+        speedwell.solve(np.eye(2100) + 1e-3, np.ones(2100))
         n = {n}
         a = np.empty((n, n), order="{order}")
         rng = np.random.default_rng(1)
@@ -416,7 +417,7 @@ def peak_beyond(n, order):
                     return int(line.split()[1]) * 1024
         open("/proc/self/clear_refs", "w").write("5")
         before = peak()
-        x, info = lupine.solve(a, b, precision="fp32", return_info=True)
+        x, info = speedwell.solve(a, b, precision="fp32", return_info=True)
         print((peak() - before) / n**2, info.precision)
     """
     return float(run(program).split()[0])

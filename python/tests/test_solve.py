@@ -12,8 +12,8 @@ import pytest
 import scipy.linalg
 import scipy.sparse.linalg
 
-import lupine
-from lupine._errors import in_keywords
+import speedwell
+from speedwell._errors import in_keywords
 
 SIZES = [1, 3, 200, 641, 1100]
 
@@ -41,7 +41,7 @@ def backward_error(a, x, b):
 def test_is_as_accurate_as_numpy(n, count, order):
     a, b = system(n, count)
     a = np.array(a, order=order)
-    x, info = lupine.solve(a, b, return_info=True)
+    x, info = speedwell.solve(a, b, return_info=True)
     assert x.shape == b.shape
     assert backward_error(a, x, b) <= max(4, n**0.5) * 2**-53
     exact = np.linalg.solve(a.astype(np.longdouble).astype(np.float64), b)
@@ -55,7 +55,7 @@ def test_is_as_accurate_as_numpy(n, count, order):
 def test_info_tells_the_truth(order, n, count):
     a, b = system(n, count)
     a = np.array(a * np.logspace(0, 5, n)[:, None], order=order)
-    x, info = lupine.solve(a, b, return_info=True, condition="full")
+    x, info = speedwell.solve(a, b, return_info=True, condition="full")
     assert info.norm_a == pytest.approx(np.abs(a).sum(axis=1).max(), rel=1e-12)
     assert info.equilibrated
     true = np.abs(x - scipy.linalg.solve(a, b)).max(axis=0) / np.abs(x).max(axis=0)
@@ -71,10 +71,10 @@ def test_info_tells_the_truth(order, n, count):
 def test_condition_number():
     for kappa in (1e2, 1e8):
         a = conditioned(300, kappa)
-        _, info = lupine.solve(a, np.ones(300), return_info=True, equilibrate=False)
+        _, info = speedwell.solve(a, np.ones(300), return_info=True, equilibrate=False)
         exact = np.linalg.norm(a, np.inf) * np.linalg.norm(np.linalg.inv(a), np.inf)
         assert exact / 5 <= info.condition <= exact * 1.01
-    _, info = lupine.solve(a, np.ones(300), return_info=True, condition=False)
+    _, info = speedwell.solve(a, np.ones(300), return_info=True, condition=False)
     assert np.isnan(info.condition)
 
 
@@ -83,7 +83,7 @@ def test_condition_number():
 def test_ill_conditioned(n, order):
     a = np.array(conditioned(n, 1e12), order=order)
     b = a @ np.ones(n)
-    x, info = lupine.solve(a, b, return_info=True)
+    x, info = speedwell.solve(a, b, return_info=True)
     assert info.precision == "fp64"
     assert backward_error(a, x, b) <= n**0.5 * 2**-53
     assert np.abs(x - 1).max() <= info.forward_bounds.max() + 1e-3
@@ -94,8 +94,8 @@ def test_ill_conditioned(n, order):
 def test_singular(n, order):
     a = np.array(system(n)[0], order=order)
     a[:, n // 2] = 0
-    with pytest.raises(lupine.SingularMatrixError, match="singular") as raised:
-        lupine.solve(a, np.ones(n))
+    with pytest.raises(speedwell.SingularMatrixError, match="singular") as raised:
+        speedwell.solve(a, np.ones(n))
     assert isinstance(raised.value, np.linalg.LinAlgError)
     # As LAPACK's getrf counts: a column of a, however it lies in memory.
     assert raised.value.pivot == n // 2
@@ -105,11 +105,11 @@ def test_singular(n, order):
 @pytest.mark.parametrize("n", [60, 900])
 def test_singular_to_working_precision(n):
     a = conditioned(n, 1e18)
-    with pytest.warns(lupine.AccuracyWarning):
-        lupine.solve(a, np.ones(n))
+    with pytest.warns(speedwell.AccuracyWarning):
+        speedwell.solve(a, np.ones(n))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        lupine.solve(conditioned(n, 1e6), np.ones(n))
+        speedwell.solve(conditioned(n, 1e6), np.ones(n))
 
 
 def hilbert(n):
@@ -131,8 +131,8 @@ DOUBTFUL = {
 def test_a_doubt_is_a_warning(name, order, return_info):
     a = np.array(DOUBTFUL[name], order=order)
     b = a @ np.ones(len(a))
-    with pytest.warns(lupine.AccuracyWarning) as caught:
-        found = lupine.solve(a, b, return_info=return_info)
+    with pytest.warns(speedwell.AccuracyWarning) as caught:
+        found = speedwell.solve(a, b, return_info=return_info)
     assert len(caught) == 1 and caught[0].filename == __file__
     x = found[0] if return_info else found
     assert backward_error(a, x, b) <= 30 * 2**-53
@@ -149,13 +149,13 @@ def test_a_doubt_is_an_error_if_strict(name):
     b = a @ np.ones((len(a), 2))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(lupine.AccuracyError) as raised:
-            lupine.solve(a, b, strict=True)
+        with pytest.raises(speedwell.AccuracyError) as raised:
+            speedwell.solve(a, b, strict=True)
         error = raised.value
         assert error.info.doubt and error.info.doubt in str(error)
         assert error.info.converged and all(column.converged for column in error.info.columns)
         assert error.best.shape == b.shape and backward_error(a, error.best, b) <= 30 * 2**-53
-        with lupine.factor(a, strict=True) as f, pytest.raises(lupine.AccuracyError):
+        with speedwell.factor(a, strict=True) as f, pytest.raises(speedwell.AccuracyError):
             f.solve(b)
 
 
@@ -169,10 +169,10 @@ def test_integers_of_rank_2_are_singular_only_for_numpy_too(n, order):
     except np.linalg.LinAlgError:
         with warnings.catch_warnings(), pytest.raises((np.linalg.LinAlgError, Warning)):
             warnings.simplefilter("error")
-            lupine.solve(a, b)
+            speedwell.solve(a, b)
     else:
-        with pytest.warns(lupine.AccuracyWarning):
-            x = lupine.solve(a, b)
+        with pytest.warns(speedwell.AccuracyWarning):
+            x = speedwell.solve(a, b)
         assert backward_error(a, x, b) <= 30 * 2**-53
 
 
@@ -180,7 +180,7 @@ def test_no_doubt():
     a, b = system(300)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _, info = lupine.solve(a, b, strict=True, return_info=True)
+        _, info = speedwell.solve(a, b, strict=True, return_info=True)
     assert info.doubt is None
     assert [step.rotated for step in info.steps] == [False] * len(info.steps)
     assert all(np.isnan(step.growth) or step.growth > 0 for step in info.steps)
@@ -189,40 +189,40 @@ def test_no_doubt():
 def test_a_warning_names_the_line_of_its_call():
     a = hilbert(13)
     b = np.ones(13)
-    with lupine.factor(a) as f:
-        lu = lupine.lu_factor(a)
+    with speedwell.factor(a) as f:
+        lu = speedwell.lu_factor(a)
         for call in (
-            lambda: lupine.solve(a, b),
+            lambda: speedwell.solve(a, b),
             lambda: f.solve(b),
             lambda: f.solve(b, trans=True),
-            lambda: lupine.lu_solve(lu, b),
-            lambda: lupine.aslinearoperator(f) @ b,
+            lambda: speedwell.lu_solve(lu, b),
+            lambda: speedwell.aslinearoperator(f) @ b,
         ):
-            with pytest.warns(lupine.AccuracyWarning) as caught:
+            with pytest.warns(speedwell.AccuracyWarning) as caught:
                 call()
             assert caught[0].filename == __file__
             assert caught[0].lineno == inspect.getsourcelines(call)[1]
 
 
 def test_a_warning_is_that_of_scipy():
-    assert issubclass(lupine.AccuracyWarning, scipy.linalg.LinAlgWarning)
+    assert issubclass(speedwell.AccuracyWarning, scipy.linalg.LinAlgWarning)
     with warnings.catch_warnings():
         warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
-        with pytest.raises(lupine.AccuracyWarning) as raised:
-            lupine.solve(hilbert(13), np.ones(13))
+        with pytest.raises(speedwell.AccuracyWarning) as raised:
+            speedwell.solve(hilbert(13), np.ones(13))
     again = pickle.loads(pickle.dumps(raised.value))
-    assert type(again) is lupine.AccuracyWarning and again.args == raised.value.args
-    assert "AccuracyWarning" in dir(lupine)
+    assert type(again) is speedwell.AccuracyWarning and again.args == raised.value.args
+    assert "AccuracyWarning" in dir(speedwell)
     with pytest.raises(AttributeError, match="no attribute 'AccuracyWorning'"):
-        lupine.AccuracyWorning
+        speedwell.AccuracyWorning
 
 
 @pytest.mark.parametrize("n", [60, 900])
 def test_best_of_an_x_that_is_not_accurate(n):
     a = conditioned(n, 1e14)
     b = np.ones((n, 2))
-    with pytest.raises(lupine.AccuracyError) as raised:
-        lupine.solve(a, b, precision="fp32", refine="ir")
+    with pytest.raises(speedwell.AccuracyError) as raised:
+        speedwell.solve(a, b, precision="fp32", refine="ir")
     error = raised.value
     assert error.best.shape == (n, 2)
     assert not error.info.converged and error.info.precision == "fp32"
@@ -234,8 +234,8 @@ def test_some_right_hand_sides_with_nan(n, order):
     a, b = system(n, 3)
     a = np.array(a, order=order)
     b[4, 1] = np.nan
-    with pytest.raises(lupine.AccuracyError, match=r"b\(5, 2\) is nan") as raised:
-        lupine.solve(a, b)
+    with pytest.raises(speedwell.AccuracyError, match=r"b\(5, 2\) is nan") as raised:
+        speedwell.solve(a, b)
     best, info = raised.value.best, raised.value.info
     assert np.isnan(best[:, 1]).all() and np.isfinite(best[:, [0, 2]]).all()
     assert [column.converged for column in info.columns] == [True, False, True]
@@ -247,10 +247,10 @@ def test_some_right_hand_sides_with_nan(n, order):
 def test_inf_and_nan(n, bad):
     a, b = system(n)
     with pytest.raises(ValueError, match="b"):
-        lupine.solve(a, np.full(n, bad))
+        speedwell.solve(a, np.full(n, bad))
     a[n // 2, 1] = bad
     with pytest.raises(ValueError, match="A"):
-        lupine.solve(a, b)
+        speedwell.solve(a, b)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_options_that_are_not_allowed(options, words):
     if "comm" in options:
         pytest.importorskip("mpi4py")
     with pytest.raises(ValueError, match=words):
-        lupine.solve(np.eye(900), np.ones(900), **options)
+        speedwell.solve(np.eye(900), np.ones(900), **options)
 
 
 @pytest.mark.parametrize("n", [60, 700])
@@ -287,31 +287,31 @@ def test_accuracy(n):
     x_true = (np.round(rng.standard_normal(n) * 2**8) + 0.5) * 2.0**-8  # no zeros
     b = a @ x_true
     assert (np.abs(a) @ np.abs(x_true) < 2.0**53 * 2.0**-39).all()  # sums of multiples of 2^-39
-    x, info = lupine.solve(a, b, accuracy="forward", return_info=True)
+    x, info = speedwell.solve(a, b, accuracy="forward", return_info=True)
     assert info.accuracy == "forward" and info.columns[0].accurate
     assert info.forward_bounds[0] <= 4 * 2**-53
     assert (x == x_true).all()
-    with lupine.factor(a.T, accuracy="forward") as f:
+    with speedwell.factor(a.T, accuracy="forward") as f:
         assert (f.solve(b, trans=True) == x_true).all()
-    plain, info = lupine.solve(a, b, return_info=True)
+    plain, info = speedwell.solve(a, b, return_info=True)
     assert info.accuracy == "backward" and not info.columns[0].accurate
     assert (plain != x_true).any()
 
 
 def test_accuracy_of_stacks():
     with pytest.raises(ValueError, match="accuracy='forward'"):
-        lupine.solve(np.stack([np.eye(3)] * 2), np.ones((2, 3)), accuracy="forward")
+        speedwell.solve(np.stack([np.eye(3)] * 2), np.ones((2, 3)), accuracy="forward")
 
 
 def test_what_does_not_fit():
     with pytest.raises(MemoryError, match="does not fit"):
-        lupine.factor(lambda i, j: i - j, n=10**7)
+        speedwell.factor(lambda i, j: i - j, n=10**7)
 
 
-@pytest.mark.skipif(lupine.describe()["gpus"] > 0, reason="there is a GPU")
+@pytest.mark.skipif(speedwell.describe()["gpus"] > 0, reason="there is a GPU")
 def test_no_gpu():
     with pytest.raises(ValueError, match="cuda"):
-        lupine.solve(np.eye(900), np.ones(900), device="cuda")
+        speedwell.solve(np.eye(900), np.ones(900), device="cuda")
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -319,7 +319,7 @@ def test_no_gpu():
 def test_factorization(order, n):
     a, b = system(n, 4)
     a = np.array(a, order=order)
-    with lupine.factor(a, equilibrate=False) as f:
+    with speedwell.factor(a, equilibrate=False) as f:
         assert f.shape == (n, n)
         for trans, matrix in ((False, a), (True, a.T), (False, a)):
             x, info = f.solve(b, trans=trans, return_info=True)
@@ -336,14 +336,14 @@ def test_factorization(order, n):
 
 
 def test_a_factorization_is_not_copied():
-    with lupine.factor(np.eye(3)) as f:
+    with speedwell.factor(np.eye(3)) as f:
         for call in (copy.copy, copy.deepcopy, pickle.dumps):
             with pytest.raises(TypeError, match="^a Factorization cannot be copied or pickled"):
                 call(f)
 
 
 def test_what_the_module_is_asked_of_a_closed_factorization():
-    f = lupine.factor(np.eye(3))
+    f = speedwell.factor(np.eye(3))
     f.close()
     for call in (lambda: f.solve(np.ones(3)), lambda: f.condition, lambda: f.precision):
         with pytest.raises(ValueError, match="^the Factorization is closed$"):
@@ -360,49 +360,49 @@ def test_a_changed_after_factor(n, change):
         "column": np.s_[:, 3],
         "beside": (np.arange(n - 1), np.arange(1, n)),
     }[change]
-    with lupine.factor(a) as f:
+    with speedwell.factor(a) as f:
         f.solve(b)
         a[where] *= 1.5
         with pytest.raises(
             ValueError, match=r"^a was changed after factor\(\); allowed: to factor"
         ):
             f.solve(b)
-    with lupine.factor(a.astype(np.float32)) as f:  # of a copy
+    with speedwell.factor(a.astype(np.float32)) as f:  # of a copy
         f.solve(b)
 
 
 @pytest.mark.parametrize("n", [30, 900])
 def test_without_columns_a_is_checked_all_the_same(n):
     none = np.empty((n, 0))
-    x, info = lupine.solve(np.eye(n), none, return_info=True)
+    x, info = speedwell.solve(np.eye(n), none, return_info=True)
     assert x.shape == (n, 0) and info.columns == [] and info.n == n
-    with lupine.factor(np.eye(n)) as f:
+    with speedwell.factor(np.eye(n)) as f:
         assert f.solve(none).shape == (n, 0)
         with pytest.raises(ValueError, match="allowed: False, True"):
             f.solve(none, trans="x")
-    with pytest.raises(lupine.SingularMatrixError):
-        lupine.solve(np.zeros((n, n)), none)
+    with pytest.raises(speedwell.SingularMatrixError):
+        speedwell.solve(np.zeros((n, n)), none)
     with pytest.raises(ValueError, match="A"):
-        lupine.solve(np.full((n, n), np.nan), none)
+        speedwell.solve(np.full((n, n), np.nan), none)
     with pytest.raises(ValueError, match="precision 'fp8'"):
-        lupine.solve(np.eye(n), none, precision="fp8")
+        speedwell.solve(np.eye(n), none, precision="fp8")
 
 
 @pytest.mark.parametrize("name", ["equilibrate", "strict", "return_info", "overwrite_a"])
 def test_booleans(name):
-    lupine.solve(np.eye(3), np.ones(3), **{name: np.False_})
+    speedwell.solve(np.eye(3), np.ones(3), **{name: np.False_})
     for bad in ("no", 1, None):
         with pytest.raises(ValueError, match=f"^{name} is {bad!r}; allowed: True or False$"):
-            lupine.solve(np.eye(3), np.ones(3), **{name: bad})
+            speedwell.solve(np.eye(3), np.ones(3), **{name: bad})
 
 
 def test_booleans_of_the_other_functions():
-    lu = lupine.lu_factor(np.eye(3))
+    lu = speedwell.lu_factor(np.eye(3))
     for name, call in {
         "return_info": lambda: lu[0].solve(np.ones(3), return_info=1),
-        "overwrite_a": lambda: lupine.lu_factor(np.eye(3), overwrite_a=1),
-        "overwrite_b": lambda: lupine.lu_solve(lu, np.ones(3), overwrite_b=1),
-        "check_finite": lambda: lupine.lu_solve(lu, np.ones(3), check_finite=1),
+        "overwrite_a": lambda: speedwell.lu_factor(np.eye(3), overwrite_a=1),
+        "overwrite_b": lambda: speedwell.lu_solve(lu, np.ones(3), overwrite_b=1),
+        "check_finite": lambda: speedwell.lu_solve(lu, np.ones(3), check_finite=1),
     }.items():
         with pytest.raises(ValueError, match=f"^{name} is 1; allowed: True or False$"):
             call()
@@ -412,10 +412,10 @@ def test_orders():
     def eye(i, j):
         return 1.0 * (i == j)
 
-    assert lupine.factor(eye, n=np.int32(4)).shape == (4, 4)
+    assert speedwell.factor(eye, n=np.int32(4)).shape == (4, 4)
     for n in (1.5, 0, -1, "4"):
         with pytest.raises(ValueError, match=f"^n is {n!r}; allowed: a whole number of 1 or more$"):
-            lupine.factor(eye, n=n)
+            speedwell.factor(eye, n=n)
 
 
 def test_a_function_may_keep_its_arguments():
@@ -425,7 +425,7 @@ def test_a_function_may_keep_its_arguments():
         kept.append((i, j, i.copy(), j.copy()))
         return np.sin(i * j) + 30.0 * (i == j)
 
-    lupine.solve(function, np.ones(900))
+    speedwell.solve(function, np.ones(900))
     np.ones((3000, 300)).sum()  # takes memory that is free
     for i, j, i_then, j_then in kept:
         np.testing.assert_array_equal(i, i_then)
@@ -434,20 +434,20 @@ def test_a_function_may_keep_its_arguments():
 
 def test_exceptions_are_pickled_with_their_attributes():
     for a, b in ((conditioned(60, 1e14), np.ones(60)), (hilbert(13), np.ones(13))):
-        with pytest.raises(lupine.AccuracyError) as raised:
-            lupine.solve(
+        with pytest.raises(speedwell.AccuracyError) as raised:
+            speedwell.solve(
                 a, b, precision="fp32" if len(a) == 60 else "auto", refine="ir", strict=True
             )
         error = raised.value
         again = pickle.loads(pickle.dumps(error))
-        assert type(again) is lupine.AccuracyError and str(again) == str(error)
+        assert type(again) is speedwell.AccuracyError and str(again) == str(error)
         np.testing.assert_array_equal(again.best, error.best)
         assert repr(again.info) == repr(error.info)
-    again = pickle.loads(pickle.dumps(lupine.SingularMatrixError("words", 7)))
+    again = pickle.loads(pickle.dumps(speedwell.SingularMatrixError("words", 7)))
     assert (str(again), again.pivot) == ("words", 7)
-    again = pickle.loads(pickle.dumps(lupine.Fault("words", 2)))
+    again = pickle.loads(pickle.dumps(speedwell.Fault("words", 2)))
     assert (str(again), again.rank) == ("words", 2)
-    assert str(pickle.loads(pickle.dumps(lupine.Interrupted("words")))) == "words"
+    assert str(pickle.loads(pickle.dumps(speedwell.Interrupted("words")))) == "words"
 
 
 @pytest.mark.parametrize(
@@ -467,7 +467,7 @@ def test_messages_name_keywords(words, in_python):
 
 def test_factorization_in_later_steps():
     a = conditioned(900, 1e12)
-    with lupine.factor(a, first="fp32") as f:
+    with speedwell.factor(a, first="fp32") as f:
         f.solve(np.ones(900))
         assert f.precision == "fp64"
         x = f.solve(np.ones(900), trans=True)
@@ -476,29 +476,29 @@ def test_factorization_in_later_steps():
 
 def test_as_scipy():
     a, b = system(200, 2)
-    lu = lupine.lu_factor(a)
+    lu = speedwell.lu_factor(a)
     for trans, matrix in ((0, a), (1, a.T), (2, a.T)):
         np.testing.assert_allclose(
-            lupine.lu_solve(lu, b, trans=trans), scipy.linalg.solve(matrix, b), rtol=1e-8
+            speedwell.lu_solve(lu, b, trans=trans), scipy.linalg.solve(matrix, b), rtol=1e-8
         )
     for trans, matrix in ((False, a), (True, a.T), ("N", a), ("T", a.T), ("C", a.T)):
-        for x in (lupine.lu_solve(lu, b, trans), lu[0].solve(b, trans)):
+        for x in (speedwell.lu_solve(lu, b, trans), lu[0].solve(b, trans)):
             assert backward_error(matrix, x, b) <= 30 * 2**-53
     for trans in (3, "n", None, [1]):
-        for call in (lambda: lupine.lu_solve(lu, b, trans), lambda: lu[0].solve(b, trans)):
+        for call in (lambda: speedwell.lu_solve(lu, b, trans), lambda: lu[0].solve(b, trans)):
             with pytest.raises(
                 ValueError, match="^trans is .*; allowed: False, True, 0, 1, 2, 'N'"
             ):
                 call()
     with pytest.raises(ValueError, match="lu_factor"):
-        lupine.lu_solve(scipy.linalg.lu_factor(a), b)
+        speedwell.lu_solve(scipy.linalg.lu_factor(a), b)
 
 
 def test_preconditioner():
     a, b = system(700)
     changed = a + 1e-3 * system(700, seed=2)[0]
-    with lupine.factor(a) as f:
-        inverse = lupine.aslinearoperator(f)
+    with speedwell.factor(a) as f:
+        inverse = speedwell.aslinearoperator(f)
         found, status = scipy.sparse.linalg.gmres(changed, b, M=inverse, rtol=1e-10, maxiter=20)
         assert status == 0
         assert np.abs(changed @ found - b).max() <= 1e-8 * np.abs(b).max()
@@ -510,7 +510,7 @@ def test_preconditioner():
 def test_threads_and_precisions():
     a, b = system(1000)
     for precision in ("fp16", "bf16", "fp32", "fp64"):
-        x, info = lupine.solve(a, b, precision=precision, threads=1, return_info=True)
+        x, info = speedwell.solve(a, b, precision=precision, threads=1, return_info=True)
         assert info.precision == precision and info.chosen["threads"] == 1
         assert backward_error(a, x, b) <= 1000**0.5 * 2**-53
 
@@ -525,8 +525,8 @@ def test_functions():
 
     whole = kernel(np.arange(n)[:, None], np.arange(n)[None, :])
     b = np.arange(1.0, n + 1)
-    np.testing.assert_allclose(lupine.solve(kernel, b), np.linalg.solve(whole, b), rtol=1e-9)
-    with lupine.factor(lambda i, j: 1.0 * (i == j) + (j == 0), n=5) as f:
+    np.testing.assert_allclose(speedwell.solve(kernel, b), np.linalg.solve(whole, b), rtol=1e-9)
+    with speedwell.factor(lambda i, j: 1.0 * (i == j) + (j == 0), n=5) as f:
         np.testing.assert_allclose(f.solve(np.arange(5.0)), [0, 1, 2, 3, 4])
         np.testing.assert_allclose(f.solve(np.ones(5), trans=True), [-1.5, 1, 1, 1, 1])
 
@@ -539,20 +539,20 @@ def test_functions_that_fail():
         raise Mine("here")
 
     with pytest.raises(Mine, match="here"):
-        lupine.solve(fails, np.ones(800))
+        speedwell.solve(fails, np.ones(800))
     with pytest.raises(ValueError, match=r"gives the shape \(\d+,\)"):
-        lupine.solve(lambda i, j: np.ones(i.size), np.ones(800))
+        speedwell.solve(lambda i, j: np.ones(i.size), np.ones(800))
     with pytest.raises(ValueError, match="its first element is real"):
-        lupine.solve(lambda i, j: 1j * i + j if i.size > 1 else i + j, np.ones(800))
+        speedwell.solve(lambda i, j: 1j * i + j if i.size > 1 else i + j, np.ones(800))
     with pytest.raises(ValueError, match="its order"):
-        lupine.factor(lambda i, j: i + j)
-    assert lupine.solve(np.eye(800), np.ones(800)).sum() == 800
+        speedwell.factor(lambda i, j: i + j)
+    assert speedwell.solve(np.eye(800), np.ones(800)).sum() == 800
 
 
 def test_progress():
     seen = []
     a, b = system(1500)
-    lupine.solve(a, b, progress=lambda *now: seen.append(now))
+    speedwell.solve(a, b, progress=lambda *now: seen.append(now))
     done = [now[0] for now in seen]
     assert seen and seen[-1][0] == seen[-1][1] == 1500
     assert done == sorted(done) and all(now[2] >= 0 for now in seen)
@@ -561,13 +561,13 @@ def test_progress():
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        lupine.solve(a, b, progress=stops)
-    np.testing.assert_allclose(a @ lupine.solve(a, b), b, atol=1e-8)
+        speedwell.solve(a, b, progress=stops)
+    np.testing.assert_allclose(a @ speedwell.solve(a, b), b, atol=1e-8)
 
 
 def test_tqdm():
     tqdm = pytest.importorskip("tqdm")
     a, b = system(1500)
     with tqdm.tqdm(disable=False, file=open("/dev/null", "w")) as bar:
-        lupine.solve(a, b, progress=bar)
+        speedwell.solve(a, b, progress=bar)
         assert bar.n == bar.total == 1500

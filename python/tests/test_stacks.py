@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-import lupine
+import speedwell
 
 FORMS = [
     "sym",
@@ -70,7 +70,7 @@ def error_of(a, x, b):
 def test_stacks_and_complex_numbers(a_shape, b_shape, complex_a, complex_b):
     a, b = random(a_shape, complex_a), random(b_shape, complex_b, 2)
     kept = a.copy(), b.copy()
-    x = lupine.solve(a, b)
+    x = speedwell.solve(a, b)
     expected = np.linalg.solve(a, b)
     assert x.shape == expected.shape and x.dtype == expected.dtype
     assert error_of(a, x, b) <= 8 * np.sqrt(a_shape[-1]) * 2**-53
@@ -79,22 +79,24 @@ def test_stacks_and_complex_numbers(a_shape, b_shape, complex_a, complex_b):
 
 def test_types_and_layouts():
     a, b = random((3, 8, 8), True), random((8, 2), True)
-    x = lupine.solve(a, b)
-    assert lupine.solve(a.astype(np.complex64), b.astype(np.complex64)).dtype == np.complex64
-    assert lupine.solve(a.astype(np.complex64), b.real).dtype == np.complex128
-    assert lupine.solve(np.ones((2, 1, 1), dtype=int), [1]).dtype == np.float64
+    x = speedwell.solve(a, b)
+    assert speedwell.solve(a.astype(np.complex64), b.astype(np.complex64)).dtype == np.complex64
+    assert speedwell.solve(a.astype(np.complex64), b.real).dtype == np.complex128
+    assert speedwell.solve(np.ones((2, 1, 1), dtype=int), [1]).dtype == np.float64
     transposed = np.ascontiguousarray(np.swapaxes(a, -1, -2))
-    assert np.array_equal(lupine.solve(np.swapaxes(transposed, -1, -2), b[:, ::-1])[..., ::-1], x)
-    assert np.array_equal(lupine.solve(a[::-1], b)[::-1], x)
-    assert np.array_equal(lupine.solve(np.broadcast_to(a[0], (4, 8, 8)), b)[3], x[0])
+    assert np.array_equal(
+        speedwell.solve(np.swapaxes(transposed, -1, -2), b[:, ::-1])[..., ::-1], x
+    )
+    assert np.array_equal(speedwell.solve(a[::-1], b)[::-1], x)
+    assert np.array_equal(speedwell.solve(np.broadcast_to(a[0], (4, 8, 8)), b)[3], x[0])
 
 
 @pytest.mark.parametrize("complex_", [False, True])
 def test_a_complex_matrix_without_imaginary_part(complex_):
     a = random((30, 30), False)
     b = random(30, complex_)
-    assert np.allclose(lupine.solve(a + 0j, b), lupine.solve(a, b), rtol=1e-11)
-    assert np.allclose(lupine.solve(1j * a, b), -1j * lupine.solve(a, b), rtol=1e-11)
+    assert np.allclose(speedwell.solve(a + 0j, b), speedwell.solve(a, b), rtol=1e-11)
+    assert np.allclose(speedwell.solve(1j * a, b), -1j * speedwell.solve(a, b), rtol=1e-11)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -104,29 +106,29 @@ def test_a_complex_matrix_without_imaginary_part(complex_):
 def test_forms(form, complex_, transposed, shape):
     a = of_form(form, random(shape, complex_))
     b = random((shape[-1], 2), complex_, 2)
-    x = lupine.solve(a, b, assume_a=form, transposed=transposed)
+    x = speedwell.solve(a, b, assume_a=form, transposed=transposed)
     whole = np.swapaxes(a, -1, -2) if transposed else a
     assert np.allclose(x, np.linalg.solve(whole, b), rtol=1e-9)
     if form in ("sym", "her", "pos"):
         for lower, part in ((True, np.tril), (False, np.triu)):
-            half = lupine.solve(part(a), b, assume_a=form, lower=lower, transposed=transposed)
+            half = speedwell.solve(part(a), b, assume_a=form, lower=lower, transposed=transposed)
             assert np.allclose(half, x, rtol=1e-9)
 
 
 def test_a_transposed_system():
     a, b = random((50, 50), False), random(50, False)
-    x, info = lupine.solve(a, b, transposed=True, return_info=True)
+    x, info = speedwell.solve(a, b, transposed=True, return_info=True)
     assert error_of(a.T, x, b) < 1e-14 and info.converged
     a = random((2, 50, 50), True)
-    assert error_of(np.swapaxes(a, -1, -2), lupine.solve(a, b, transposed=True), b) < 1e-14
+    assert error_of(np.swapaxes(a, -1, -2), speedwell.solve(a, b, transposed=True), b) < 1e-14
 
 
 @pytest.mark.parametrize("form", [None, *FORMS])
 def test_singular_systems(form):
     a = of_form(form or "sym", random((3, 4, 4), True))
     a[1] = 0
-    with pytest.raises(lupine.SingularMatrixError, match=r"at \(1,\)"):
-        lupine.solve(a, np.ones(4), assume_a=form)
+    with pytest.raises(speedwell.SingularMatrixError, match=r"at \(1,\)"):
+        speedwell.solve(a, np.ones(4), assume_a=form)
 
 
 def test_doubts():
@@ -134,18 +136,22 @@ def test_doubts():
     u, v = (np.linalg.qr(random((20, 20), True, seed))[0] for seed in (1, 2))
     a = (u * np.logspace(0, -17, 20)) @ v
     b = rng.standard_normal(20)
-    with pytest.warns(lupine.AccuracyWarning, match="singular to working precision"):
-        lupine.solve(a, b)
-    with pytest.raises(lupine.AccuracyError, match="singular to working precision"):
-        lupine.solve(a, b, strict=True)
-    with pytest.warns(lupine.AccuracyWarning, match=r"precision \(at \(0,\) of the stack\); and 1"):
-        lupine.solve(np.stack([a, a]), b)
+    with pytest.warns(speedwell.AccuracyWarning, match="singular to working precision"):
+        speedwell.solve(a, b)
+    with pytest.raises(speedwell.AccuracyError, match="singular to working precision"):
+        speedwell.solve(a, b, strict=True)
+    with pytest.warns(
+        speedwell.AccuracyWarning, match=r"precision \(at \(0,\) of the stack\); and 1"
+    ):
+        speedwell.solve(np.stack([a, a]), b)
     # Badly scaled is not ill-conditioned.
     a = random((20, 20), True) * np.logspace(0, 200, 20)[:, None]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (
-            error_of(a, lupine.solve(a, b * np.logspace(0, 200, 20)), b * np.logspace(0, 200, 20))
+            error_of(
+                a, speedwell.solve(a, b * np.logspace(0, 200, 20)), b * np.logspace(0, 200, 20)
+            )
             < 1e-14
         )
 
@@ -167,20 +173,20 @@ def test_doubts():
 )
 def test_refusals(a, b, words):
     with pytest.raises(ValueError, match=words):
-        lupine.solve(a, b)
+        speedwell.solve(a, b)
 
 
 def test_refused_options():
     a = np.stack([np.eye(2) + 0j] * 2)
     for options in ({"return_info": True}, {"precision": "bf16"}, {"device": "cuda"}):
         with pytest.raises(ValueError, match="for one general system"):
-            lupine.solve(a, [1, 2], **options)
+            speedwell.solve(a, [1, 2], **options)
     with pytest.raises(ValueError, match="assume_a is 'round'; allowed: None, 'gen'"):
-        lupine.solve(a, [1, 2], assume_a="round")
+        speedwell.solve(a, [1, 2], assume_a="round")
     with pytest.raises(ValueError, match="refine"):
-        lupine.solve(a, [1, 2], refine="never")
+        speedwell.solve(a, [1, 2], refine="never")
     with pytest.raises(ValueError, match="arrays of one process"):
-        lupine.solve(lambda i, j: 1.0 * (i == j), [1, 2], transposed=True)
+        speedwell.solve(lambda i, j: 1.0 * (i == j), [1, 2], transposed=True)
 
 
 def test_subclasses_of_numpy_arrays():
@@ -189,5 +195,5 @@ def test_subclasses_of_numpy_arrays():
 
     b = np.ones(3).view(Own)
     for a in (np.eye(3), np.eye(3) + 0j, np.stack([np.eye(3)] * 2)):
-        assert type(lupine.solve(a, b)) is Own
-    assert type(lupine.solve(np.eye(3).view(Own), np.ones(3))) is np.ndarray
+        assert type(speedwell.solve(a, b)) is Own
+    assert type(speedwell.solve(np.eye(3).view(Own), np.ones(3))) is np.ndarray

@@ -3,7 +3,7 @@
 # Functions of the batch scripts in this folder, which set the variables of their top block, then source
 # this file.
 
-say() { echo "lupine job: $*" >&2; }
+say() { echo "speedwell job: $*" >&2; }
 
 fail() {
   say "$1"
@@ -29,12 +29,12 @@ choose_grid() {
   [ $((p * q)) -eq "$ranks" ] || fail "p=$p and q=$q do not make a grid of the job's $ranks ranks"
 }
 
-# Sets command to the lupine command of the checkout or the bundle.
+# Sets command to the speedwell command of the checkout or the bundle.
 find_command() {
-  for command in "${LUPINE:-}" "$lupine_home/build/release/lupine" "$lupine_home/bin/lupine"; do
+  for command in "${SPEEDWELL:-}" "$speedwell_home/build/release/speedwell" "$speedwell_home/bin/speedwell"; do
     if [ -x "$command" ] && [ ! -d "$command" ]; then return; fi
   done
-  fail "no lupine command in $lupine_home: build it there (run/setup), or set lupine_home"
+  fail "no speedwell command in $speedwell_home: build it there (run/setup), or set speedwell_home"
 }
 
 check_job() {
@@ -59,7 +59,7 @@ check_job() {
 }
 
 # Adds the options for GPUs. Every rank sees all GPUs of its node, so that the GPUs can reach each
-# other; Lupine chooses one by the rank's number on its node.
+# other; Speedwell chooses one by the rank's number on its node.
 add_gpus() {
   [ -n "${gpus_per_node:-}" ] || return 0
   whole gpus_per_node 1
@@ -86,14 +86,14 @@ sized() {
   return 1
 }
 
-# run_job [OPTIONS OF LUPINE MXP]: runs the benchmark, writes report and JSON to files named by the job's
+# run_job [OPTIONS OF SPEEDWELL MXP]: runs the benchmark, writes report and JSON to files named by the job's
 # number, and prints what to submit.
 run_job() {
   [[ $benchmark == mxp || $benchmark == bench ]] || fail "benchmark='$benchmark'; allowed: mxp, bench"
   check_job
   find_command
   choose_grid
-  local base=$results/lupine-$SLURM_JOB_ID status=0
+  local base=$results/speedwell-$SLURM_JOB_ID status=0
   # By default Slurm distributes the ranks of a node over its sockets in turn. With blocks, neighbours in
   # the grid and their GPUs share a socket.
   launch=(srun --mpi="$mpi" --nodes="$nodes" --ntasks="$ranks" --ntasks-per-node="$ranks_per_node"
@@ -115,10 +115,10 @@ run_job() {
   score=$(sed -n 's/^ *GFLOPS = *\([^, ]*\),.*/\1/p' "$base.txt" | sort -g | tail -n 1)
   if [ $status -eq 0 ] && [ -n "$score" ]; then
     local folder=
-    [ "$benchmark" = mxp ] || folder=", folder $base-submission (lupine verify checks it)"
+    [ "$benchmark" = mxp ] || folder=", folder $base-submission (speedwell verify checks it)"
     say "PASSED. To submit: score $score GFLOP/s, report $base.txt, result $base.json$folder"
   else
-    say "nothing to submit: lupine ended with status $status; its report so far: $base.txt"
+    say "nothing to submit: speedwell ended with status $status; its report so far: $base.txt"
   fi
   exit $status
 }

@@ -2,8 +2,8 @@
 #include "api/c_errors.hpp"
 
 #include <fmt/format.h>
-#include <lupine.h>
 #include <pthread.h>
+#include <speedwell.h>
 
 #include <algorithm>
 #include <climits>
@@ -11,7 +11,7 @@
 
 #include "comm/agreement.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 LastError& last_error() {
   thread_local LastError last;
@@ -68,18 +68,18 @@ int guarded(const std::function<int()>& work) noexcept {
     return failed(static_cast<int>(std::min<std::int64_t>(error.pivot(), INT_MAX - 1)) + 1,
                   error.what());
   } catch (const AccuracyError& error) {
-    return failed(is_doubt(error) ? info_of_doubt(error.best().n) : LUPINE_NOT_ACCURATE,
+    return failed(is_doubt(error) ? info_of_doubt(error.best().n) : SPEEDWELL_NOT_ACCURATE,
                   error.what());
   } catch (const UsageError& error) {
-    return failed(LUPINE_NOT_ALLOWED, error.what());
+    return failed(SPEEDWELL_NOT_ALLOWED, error.what());
   } catch (const AgreedFault& error) {
-    return failed(LUPINE_FAULT, error.what());
+    return failed(SPEEDWELL_FAULT, error.what());
   } catch (const Fault& error) {
-    return failed(LUPINE_FAULT, error.what(), error.rank());
+    return failed(SPEEDWELL_FAULT, error.what(), error.rank());
   } catch (const std::exception& error) {
-    return failed(LUPINE_FAULT, error.what());
+    return failed(SPEEDWELL_FAULT, error.what());
   } catch (...) {
-    return failed(LUPINE_FAULT, "unknown exception");
+    return failed(SPEEDWELL_FAULT, "unknown exception");
   }
 }
 
@@ -107,4 +107,4 @@ int refuse_together(const Communicator& all, Arguments arguments) {
   return info;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,7 +4,7 @@
 /// the checks of arguments.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The error of this thread's last call.
 struct LastError {
@@ -60,4 +60,4 @@ int refuse(int info, Arguments arguments);
 /// none does. Collective.
 int refuse_together(const Communicator& all, Arguments arguments);
 
-}  // namespace lupine
+}  // namespace speedwell

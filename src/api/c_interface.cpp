@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine.h>
-#include <lupine/lupine.hpp>
+#include <speedwell.h>
+#include <speedwell/speedwell.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -23,12 +23,12 @@
 #include "solve/quick_solve.hpp"
 #include "solve/solver.hpp"
 
-struct lupine_factorization {
-  lupine::Communicator all;
-  lupine::Factorization factors;
+struct speedwell_factorization {
+  speedwell::Communicator all;
+  speedwell::Factorization factors;
 };
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -43,13 +43,13 @@ constexpr const char* from_0 = "0 or more";
 constexpr const char* from_n = "max(1, n) or more";
 constexpr const char* not_null = "not null";
 
-Argument options_argument(const lupine_options* o) {
+Argument options_argument(const speedwell_options* o) {
   const bool is_allowed = o == nullptr || (o->size > 0 && o->size <= sizeof *o && is_known(*o));
-  return {is_allowed, "options", "null, or what lupine_options_init made, with known values"};
+  return {is_allowed, "options", "null, or what speedwell_options_init made, with known values"};
 }
 
-Argument result_argument(const lupine_result* r) {
-  return {r == nullptr || r->size > 0, "result", "null, or what lupine_result_init made"};
+Argument result_argument(const speedwell_result* r) {
+  return {r == nullptr || r->size > 0, "result", "null, or what speedwell_result_init made"};
 }
 
 /// The largest value of this error over all columns; NaN if it is NaN for a column.
@@ -62,10 +62,10 @@ double largest(const Solution& s, double SolveColumn::*error) {
   return most;
 }
 
-void fill(const Solution& s, lupine_result* result) {
+void fill(const Solution& s, speedwell_result* result) {
   if (result == nullptr) return;
   const std::size_t size = std::min(result->size, sizeof *result);
-  lupine_result r{};
+  speedwell_result r{};
   std::memcpy(&r, result, size);
   for (std::size_t k = 0; k < s.columns.size(); ++k) {
     if (r.forward_bounds != nullptr) r.forward_bounds[k] = s.columns[k].forward_bound;
@@ -94,7 +94,7 @@ void fill(const Solution& s, lupine_result* result) {
 /// Calls solve() for a Solution, fills `result` and calls keep(solution), which writes x over b.
 /// Where an AccuracyError is thrown, `result` is filled too, and x is kept if it is only doubtful.
 template <class Solve, class Keep>
-void solve_into(const Solve& solve, const Keep& keep, lupine_result* result) {
+void solve_into(const Solve& solve, const Keep& keep, speedwell_result* result) {
   try {
     const Solution solution = solve();
     fill(solution, result);
@@ -143,7 +143,7 @@ const T* elements_of(const Solution& s) {
 /// As solve_into(), for x of one process.
 template <class T, class Solve>
 void solve_over(const Solve& solve, std::int64_t nrhs, T* b, std::int64_t ldb,
-                lupine_result* result) {
+                speedwell_result* result) {
   const auto keep = [&](const Solution& s) {
     for (std::int64_t k = 0; k < nrhs; ++k)
       std::copy_n(elements_of<T>(s) + k * s.n, s.n, b + k * ldb);
@@ -168,7 +168,7 @@ std::int64_t local_size(std::int64_t size, std::int64_t block, int processes, in
 /// local rows and LLD_ are unchanged.
 template <class T, class Solve>
 void solve_block_cyclic(const Communicator& all, const Solve& solve, T* b, const Descriptor& d,
-                        lupine_result* result) {
+                        speedwell_result* result) {
   const auto keep = [&](const Solution& s) {
     const GridShape shape{s.chosen.nprow, s.chosen.npcol, s.chosen.order};
     const GridPosition me = shape.position(all.rank());
@@ -182,20 +182,21 @@ void solve_block_cyclic(const Communicator& all, const Solve& solve, T* b, const
 
 /// The check of an argument `transpose`.
 Argument transpose_argument(int transpose) {
-  return {transpose >= LUPINE_NO_TRANSPOSE && transpose <= LUPINE_CONJUGATE_TRANSPOSE, "transpose",
-          "LUPINE_NO_TRANSPOSE, LUPINE_TRANSPOSE or LUPINE_CONJUGATE_TRANSPOSE"};
+  return {transpose >= SPEEDWELL_NO_TRANSPOSE && transpose <= SPEEDWELL_CONJUGATE_TRANSPOSE,
+          "transpose",
+          "SPEEDWELL_NO_TRANSPOSE, SPEEDWELL_TRANSPOSE or SPEEDWELL_CONJUGATE_TRANSPOSE"};
 }
 Transpose transpose_of(int value) {
-  return value == LUPINE_NO_TRANSPOSE ? Transpose::no
-         : value == LUPINE_TRANSPOSE  ? Transpose::yes
-                                      : Transpose::conjugate;
+  return value == SPEEDWELL_NO_TRANSPOSE ? Transpose::no
+         : value == SPEEDWELL_TRANSPOSE  ? Transpose::yes
+                                         : Transpose::conjugate;
 }
 
-/// Solves with the factors of lupine_factor(). Functions of complex numbers have `transpose` as
+/// Solves with the factors of speedwell_factor(). Functions of complex numbers have `transpose` as
 /// their second argument.
 template <class T>
-int solve_alone(lupine_factorization* factors, int transpose, std::int64_t nrhs, T* b,
-                std::int64_t ldb, lupine_result* result) {
+int solve_alone(speedwell_factorization* factors, int transpose, std::int64_t nrhs, T* b,
+                std::int64_t ldb, speedwell_result* result) {
   return guarded([&] {
     const std::int64_t n = factors != nullptr ? factors->factors.n() : 0;
     const Argument of_factors{factors != nullptr && factors->all.size() == 1, "factors",
@@ -216,10 +217,10 @@ int solve_alone(lupine_factorization* factors, int transpose, std::int64_t nrhs,
   });
 }
 
-/// Solves with the factors of lupine_pfactor().
+/// Solves with the factors of speedwell_pfactor().
 template <class T>
-int solve_together(lupine_factorization* factors, int transpose, T* b, const std::int64_t* descb,
-                   lupine_result* result) {
+int solve_together(speedwell_factorization* factors, int transpose, T* b, const std::int64_t* descb,
+                   speedwell_result* result) {
   return guarded([&] {
     if (factors == nullptr) return refuse(-1, {{false, "factors", not_null}});
     const Argument of_descriptor{descb != nullptr, "descb", not_null};
@@ -255,7 +256,7 @@ bool quickly_solved(std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t 
 
 template <class T>
 int gesvx(std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda, T* b, std::int64_t ldb,
-          const lupine_options* options, lupine_result* result) {
+          const speedwell_options* options, speedwell_result* result) {
   return guarded([&] {
     const Arguments arguments{{n >= 0, "n", from_0},
                               {nrhs >= 0, "nrhs", from_0},
@@ -271,8 +272,8 @@ int gesvx(std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda, T* b,
     if (plain && quickly_solved(n, nrhs, a, lda, b, ldb)) return 0;
     start_mpi();
     const auto solve = [&] {
-      return lupine::solve(MPI_COMM_SELF, matrix_of(n, a, lda), sides_of(nrhs, b, ldb),
-                           options_alone(options));
+      return speedwell::solve(MPI_COMM_SELF, matrix_of(n, a, lda), sides_of(nrhs, b, ldb),
+                              options_alone(options));
     };
     solve_over(solve, nrhs, b, ldb, result);
     return 0;
@@ -281,7 +282,7 @@ int gesvx(std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda, T* b,
 
 template <class T>
 int pgesv(MPI_Comm comm, const T* a, const std::int64_t* desca, T* b, const std::int64_t* descb,
-          const lupine_options* options, lupine_result* result) {
+          const speedwell_options* options, speedwell_result* result) {
   return guarded([&] {
     if (comm == MPI_COMM_NULL) return refuse(-1, {{false, "comm", "not MPI_COMM_NULL"}});
     start_mpi();
@@ -304,8 +305,8 @@ int pgesv(MPI_Comm comm, const T* a, const std::int64_t* desca, T* b, const std:
 }
 
 template <class T>
-int factor(std::int64_t n, const T* a, std::int64_t lda, const lupine_options* options,
-           lupine_factorization** factors) {
+int factor(std::int64_t n, const T* a, std::int64_t lda, const speedwell_options* options,
+           speedwell_factorization** factors) {
   return guarded([&] {
     if (factors != nullptr) *factors = nullptr;
     const Arguments arguments{{n >= 1, "n", "1 or more"},
@@ -315,7 +316,7 @@ int factor(std::int64_t n, const T* a, std::int64_t lda, const lupine_options* o
                               {factors != nullptr, "factors", not_null}};
     if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
     start_mpi();
-    *factors = new lupine_factorization{
+    *factors = new speedwell_factorization{
         Communicator::duplicate(MPI_COMM_SELF),
         Factorization(MPI_COMM_SELF, matrix_of(n, a, lda), options_alone(options))};
     return 0;
@@ -323,8 +324,8 @@ int factor(std::int64_t n, const T* a, std::int64_t lda, const lupine_options* o
 }
 
 template <class T>
-int pfactor(MPI_Comm comm, const T* a, const std::int64_t* desca, const lupine_options* options,
-            lupine_factorization** factors) {
+int pfactor(MPI_Comm comm, const T* a, const std::int64_t* desca, const speedwell_options* options,
+            speedwell_factorization** factors) {
   return guarded([&] {
     if (factors != nullptr) *factors = nullptr;
     if (comm == MPI_COMM_NULL) return refuse(-1, {{false, "comm", "not MPI_COMM_NULL"}});
@@ -337,116 +338,118 @@ int pfactor(MPI_Comm comm, const T* a, const std::int64_t* desca, const lupine_o
                               {factors != nullptr, "factors", not_null}};
     if (const int info = refuse_together(all, arguments); info != 0) return info;
     Factorization made(comm, matrix_of(descriptor_from(desca), a), options_from(options));
-    *factors = new lupine_factorization{std::move(all), std::move(made)};
+    *factors = new speedwell_factorization{std::move(all), std::move(made)};
     return 0;
   });
 }
 
 }  // namespace
 
-}  // namespace lupine
+}  // namespace speedwell
 
-using namespace lupine;
+using namespace speedwell;
 
-void lupine_result_init(lupine_result* result, size_t size) {
+void speedwell_result_init(speedwell_result* result, size_t size) {
   if (result == nullptr) return;
   std::memset(result, 0, size);
   result->size = size;
 }
 
-int lupine_dgesv(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b, int64_t ldb) {
-  return lupine_dgesvx(n, nrhs, a, lda, b, ldb, nullptr, nullptr);
+int speedwell_dgesv(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b, int64_t ldb) {
+  return speedwell_dgesvx(n, nrhs, a, lda, b, ldb, nullptr, nullptr);
 }
 
-int lupine_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b, int64_t ldb,
-                  const lupine_options* options, lupine_result* result) {
+int speedwell_dgesvx(int64_t n, int64_t nrhs, const double* a, int64_t lda, double* b, int64_t ldb,
+                     const speedwell_options* options, speedwell_result* result) {
   return gesvx(n, nrhs, a, lda, b, ldb, options, result);
 }
 
-int lupine_pdgesv(MPI_Comm comm, const double* a, const int64_t desca[9], double* b,
-                  const int64_t descb[9], const lupine_options* options, lupine_result* result) {
+int speedwell_pdgesv(MPI_Comm comm, const double* a, const int64_t desca[9], double* b,
+                     const int64_t descb[9], const speedwell_options* options,
+                     speedwell_result* result) {
   return pgesv(comm, a, desca, b, descb, options, result);
 }
 
-int lupine_factor(int64_t n, const double* a, int64_t lda, const lupine_options* options,
-                  lupine_factorization** factors) {
+int speedwell_factor(int64_t n, const double* a, int64_t lda, const speedwell_options* options,
+                     speedwell_factorization** factors) {
   return factor(n, a, lda, options, factors);
 }
 
-int lupine_solve_factored(lupine_factorization* factors, int64_t nrhs, double* b, int64_t ldb,
-                          lupine_result* result) {
-  return solve_alone(factors, LUPINE_NO_TRANSPOSE, nrhs, b, ldb, result);
+int speedwell_solve_factored(speedwell_factorization* factors, int64_t nrhs, double* b, int64_t ldb,
+                             speedwell_result* result) {
+  return solve_alone(factors, SPEEDWELL_NO_TRANSPOSE, nrhs, b, ldb, result);
 }
 
-int lupine_solve_factored_transposed(lupine_factorization* factors, int64_t nrhs, double* b,
-                                     int64_t ldb, lupine_result* result) {
-  return solve_alone(factors, LUPINE_TRANSPOSE, nrhs, b, ldb, result);
+int speedwell_solve_factored_transposed(speedwell_factorization* factors, int64_t nrhs, double* b,
+                                        int64_t ldb, speedwell_result* result) {
+  return solve_alone(factors, SPEEDWELL_TRANSPOSE, nrhs, b, ldb, result);
 }
 
-int lupine_pfactor(MPI_Comm comm, const double* a, const int64_t desca[9],
-                   const lupine_options* options, lupine_factorization** factors) {
+int speedwell_pfactor(MPI_Comm comm, const double* a, const int64_t desca[9],
+                      const speedwell_options* options, speedwell_factorization** factors) {
   return pfactor(comm, a, desca, options, factors);
 }
 
-int lupine_psolve_factored(lupine_factorization* factors, double* b, const int64_t descb[9],
-                           lupine_result* result) {
-  return solve_together(factors, LUPINE_NO_TRANSPOSE, b, descb, result);
+int speedwell_psolve_factored(speedwell_factorization* factors, double* b, const int64_t descb[9],
+                              speedwell_result* result) {
+  return solve_together(factors, SPEEDWELL_NO_TRANSPOSE, b, descb, result);
 }
 
-int lupine_psolve_factored_transposed(lupine_factorization* factors, double* b,
-                                      const int64_t descb[9], lupine_result* result) {
-  return solve_together(factors, LUPINE_TRANSPOSE, b, descb, result);
+int speedwell_psolve_factored_transposed(speedwell_factorization* factors, double* b,
+                                         const int64_t descb[9], speedwell_result* result) {
+  return solve_together(factors, SPEEDWELL_TRANSPOSE, b, descb, result);
 }
 
-int lupine_zgesv(int64_t n, int64_t nrhs, const void* a, int64_t lda, void* b, int64_t ldb) {
-  return lupine_zgesvx(n, nrhs, a, lda, b, ldb, nullptr, nullptr);
+int speedwell_zgesv(int64_t n, int64_t nrhs, const void* a, int64_t lda, void* b, int64_t ldb) {
+  return speedwell_zgesvx(n, nrhs, a, lda, b, ldb, nullptr, nullptr);
 }
 
-int lupine_zgesvx(int64_t n, int64_t nrhs, const void* a, int64_t lda, void* b, int64_t ldb,
-                  const lupine_options* options, lupine_result* result) {
+int speedwell_zgesvx(int64_t n, int64_t nrhs, const void* a, int64_t lda, void* b, int64_t ldb,
+                     const speedwell_options* options, speedwell_result* result) {
   return gesvx(n, nrhs, static_cast<const Complex*>(a), lda, static_cast<Complex*>(b), ldb, options,
                result);
 }
 
-int lupine_pzgesv(MPI_Comm comm, const void* a, const int64_t desca[9], void* b,
-                  const int64_t descb[9], const lupine_options* options, lupine_result* result) {
+int speedwell_pzgesv(MPI_Comm comm, const void* a, const int64_t desca[9], void* b,
+                     const int64_t descb[9], const speedwell_options* options,
+                     speedwell_result* result) {
   return pgesv(comm, static_cast<const Complex*>(a), desca, static_cast<Complex*>(b), descb,
                options, result);
 }
 
-int lupine_zfactor(int64_t n, const void* a, int64_t lda, const lupine_options* options,
-                   lupine_factorization** factors) {
+int speedwell_zfactor(int64_t n, const void* a, int64_t lda, const speedwell_options* options,
+                      speedwell_factorization** factors) {
   return factor(n, static_cast<const Complex*>(a), lda, options, factors);
 }
 
-int lupine_zsolve_factored(lupine_factorization* factors, int transpose, int64_t nrhs, void* b,
-                           int64_t ldb, lupine_result* result) {
+int speedwell_zsolve_factored(speedwell_factorization* factors, int transpose, int64_t nrhs,
+                              void* b, int64_t ldb, speedwell_result* result) {
   return solve_alone(factors, transpose, nrhs, static_cast<Complex*>(b), ldb, result);
 }
 
-int lupine_pzfactor(MPI_Comm comm, const void* a, const int64_t desca[9],
-                    const lupine_options* options, lupine_factorization** factors) {
+int speedwell_pzfactor(MPI_Comm comm, const void* a, const int64_t desca[9],
+                       const speedwell_options* options, speedwell_factorization** factors) {
   return pfactor(comm, static_cast<const Complex*>(a), desca, options, factors);
 }
 
-int lupine_pzsolve_factored(lupine_factorization* factors, int transpose, void* b,
-                            const int64_t descb[9], lupine_result* result) {
+int speedwell_pzsolve_factored(speedwell_factorization* factors, int transpose, void* b,
+                               const int64_t descb[9], speedwell_result* result) {
   return solve_together(factors, transpose, static_cast<Complex*>(b), descb, result);
 }
 
-void lupine_free(lupine_factorization* factors) {
+void speedwell_free(speedwell_factorization* factors) {
   const Turn turn;
   delete factors;
 }
 
-const char* lupine_last_error(void) {
+const char* speedwell_last_error(void) {
   return last_error().words.c_str();
 }
 
-int lupine_last_error_rank(void) {
+int speedwell_last_error_rank(void) {
   return last_error().rank;
 }
 
-const char* lupine_version(void) {
-  return LUPINE_VERSION;
+const char* speedwell_version(void) {
+  return SPEEDWELL_VERSION;
 }

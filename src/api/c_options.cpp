@@ -7,39 +7,39 @@
 #include <cstring>
 #include <type_traits>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
-static_assert(static_cast<int>(Precision::automatic) == LUPINE_AUTO &&
-              static_cast<int>(Precision::fp16) == LUPINE_FP16 &&
-              static_cast<int>(Precision::bf16) == LUPINE_BF16 &&
-              static_cast<int>(Precision::fp32) == LUPINE_FP32 &&
-              static_cast<int>(Precision::fp64) == LUPINE_FP64 &&
-              static_cast<int>(Precision::fp16x3) == LUPINE_FP16X3);
-static_assert(static_cast<int>(RefineMethod::automatic) == LUPINE_AUTO &&
-              static_cast<int>(RefineMethod::ir) == LUPINE_IR &&
-              static_cast<int>(RefineMethod::gmres) == LUPINE_GMRES);
-static_assert(static_cast<int>(Accuracy::automatic) == LUPINE_AUTO &&
-              static_cast<int>(Accuracy::backward) == LUPINE_BACKWARD &&
-              static_cast<int>(Accuracy::forward) == LUPINE_FORWARD &&
-              static_cast<int>(Accuracy::certified) == LUPINE_CERTIFIED);
-static_assert(static_cast<int>(DeviceKind::automatic) == LUPINE_AUTO &&
-              static_cast<int>(DeviceKind::cpu) == LUPINE_CPU &&
-              static_cast<int>(DeviceKind::cuda) == LUPINE_CUDA);
-static_assert(static_cast<int>(CommMethod::automatic) == LUPINE_AUTO &&
-              static_cast<int>(CommMethod::nccl) == LUPINE_NCCL &&
-              static_cast<int>(CommMethod::mpi) == LUPINE_MPI &&
-              static_cast<int>(CommMethod::staged) == LUPINE_STAGED);
-static_assert(static_cast<int>(Fp64Products::native) == LUPINE_FP64_NATIVE &&
-              static_cast<int>(Fp64Products::emulated) == LUPINE_FP64_EMULATED);
-static_assert(static_cast<int>(BroadcastMethod::ibcast) == LUPINE_IBCAST &&
-              static_cast<int>(BroadcastMethod::ring) == LUPINE_RING &&
-              static_cast<int>(BroadcastMethod::ring_modified) == LUPINE_RING_MODIFIED &&
-              static_cast<int>(BroadcastMethod::two_ring) == LUPINE_TWO_RING &&
-              static_cast<int>(BroadcastMethod::two_ring_modified) == LUPINE_TWO_RING_MODIFIED &&
-              static_cast<int>(BroadcastMethod::spread_roll) == LUPINE_LONG &&
-              static_cast<int>(BroadcastMethod::spread_roll_modified) == LUPINE_LONG_MODIFIED);
+static_assert(static_cast<int>(Precision::automatic) == SPEEDWELL_AUTO &&
+              static_cast<int>(Precision::fp16) == SPEEDWELL_FP16 &&
+              static_cast<int>(Precision::bf16) == SPEEDWELL_BF16 &&
+              static_cast<int>(Precision::fp32) == SPEEDWELL_FP32 &&
+              static_cast<int>(Precision::fp64) == SPEEDWELL_FP64 &&
+              static_cast<int>(Precision::fp16x3) == SPEEDWELL_FP16X3);
+static_assert(static_cast<int>(RefineMethod::automatic) == SPEEDWELL_AUTO &&
+              static_cast<int>(RefineMethod::ir) == SPEEDWELL_IR &&
+              static_cast<int>(RefineMethod::gmres) == SPEEDWELL_GMRES);
+static_assert(static_cast<int>(Accuracy::automatic) == SPEEDWELL_AUTO &&
+              static_cast<int>(Accuracy::backward) == SPEEDWELL_BACKWARD &&
+              static_cast<int>(Accuracy::forward) == SPEEDWELL_FORWARD &&
+              static_cast<int>(Accuracy::certified) == SPEEDWELL_CERTIFIED);
+static_assert(static_cast<int>(DeviceKind::automatic) == SPEEDWELL_AUTO &&
+              static_cast<int>(DeviceKind::cpu) == SPEEDWELL_CPU &&
+              static_cast<int>(DeviceKind::cuda) == SPEEDWELL_CUDA);
+static_assert(static_cast<int>(CommMethod::automatic) == SPEEDWELL_AUTO &&
+              static_cast<int>(CommMethod::nccl) == SPEEDWELL_NCCL &&
+              static_cast<int>(CommMethod::mpi) == SPEEDWELL_MPI &&
+              static_cast<int>(CommMethod::staged) == SPEEDWELL_STAGED);
+static_assert(static_cast<int>(Fp64Products::native) == SPEEDWELL_FP64_NATIVE &&
+              static_cast<int>(Fp64Products::emulated) == SPEEDWELL_FP64_EMULATED);
+static_assert(static_cast<int>(BroadcastMethod::ibcast) == SPEEDWELL_IBCAST &&
+              static_cast<int>(BroadcastMethod::ring) == SPEEDWELL_RING &&
+              static_cast<int>(BroadcastMethod::ring_modified) == SPEEDWELL_RING_MODIFIED &&
+              static_cast<int>(BroadcastMethod::two_ring) == SPEEDWELL_TWO_RING &&
+              static_cast<int>(BroadcastMethod::two_ring_modified) == SPEEDWELL_TWO_RING_MODIFIED &&
+              static_cast<int>(BroadcastMethod::spread_roll) == SPEEDWELL_LONG &&
+              static_cast<int>(BroadcastMethod::spread_roll_modified) == SPEEDWELL_LONG_MODIFIED);
 static_assert(static_cast<int>(GridOrder::row) == 0 && static_cast<int>(GridOrder::column) == 1);
 
 /// Calls visit(option, its field in C) for every option but `gpus`. An option without a field does
@@ -75,20 +75,20 @@ void for_each_pair(Options& options, Fields& c, const Visit& visit) {
   visit(probe_seed, c.probe_seed);
 }
 
-/// The given options, with defaults for the fields that a program compiled with an older lupine.h
-/// does not have.
+/// The given options, with defaults for the fields that a program compiled with an older
+/// speedwell.h does not have.
 /// @pre 0 < given.size <= sizeof given
-lupine_options completed(const lupine_options& given) {
-  lupine_options o;
-  lupine_options_init(&o, sizeof o);
+speedwell_options completed(const speedwell_options& given) {
+  speedwell_options o;
+  speedwell_options_init(&o, sizeof o);
   std::memcpy(&o, &given, given.size);
   return o;
 }
 
 }  // namespace
 
-bool is_known(const lupine_options& given) {
-  const lupine_options o = completed(given);
+bool is_known(const speedwell_options& given) {
+  const speedwell_options o = completed(given);
   const SolveOptions defaults;
   bool all = o.gpu_count >= 0;
   for_each_pair(defaults, o, [&]<class Option>(const Option&, const auto& field) {
@@ -100,10 +100,10 @@ bool is_known(const lupine_options& given) {
   return all;
 }
 
-SolveOptions options_from(const lupine_options* given) {
+SolveOptions options_from(const speedwell_options* given) {
   SolveOptions options;
   if (given == nullptr) return options;
-  const lupine_options o = completed(*given);
+  const speedwell_options o = completed(*given);
   for_each_pair(options, o, []<class Option>(Option& option, const auto& field) {
     option = static_cast<Option>(field);
   });
@@ -111,20 +111,20 @@ SolveOptions options_from(const lupine_options* given) {
   return options;
 }
 
-SolveOptions options_alone(const lupine_options* given) {
+SolveOptions options_alone(const speedwell_options* given) {
   SolveOptions options = options_from(given);
   if (options.run.threads == 0) options.run.threads = omp_get_max_threads();
   return options;
 }
 
-}  // namespace lupine
+}  // namespace speedwell
 
-using namespace lupine;
+using namespace speedwell;
 
-void lupine_options_init(lupine_options* options, size_t size) {
+void speedwell_options_init(speedwell_options* options, size_t size) {
   if (options == nullptr) return;
   const SolveOptions defaults;
-  lupine_options o{};
+  speedwell_options o{};
   o.size = size;
   for_each_pair(defaults, o, []<class Field>(const auto& option, Field& field) {
     field = static_cast<Field>(option);

@@ -3,21 +3,21 @@
 /// The options of the C interface, and those of the library that they stand for.
 #pragma once
 
-#include <lupine.h>
-#include <lupine/options.hpp>
+#include <speedwell.h>
+#include <speedwell/options.hpp>
 
-namespace lupine {
+namespace speedwell {
 
 /// Whether every option that has names has a known value. Fields that a program compiled with an
-/// older lupine.h does not have are not looked at; given.size is above 0, and at most that of the
-/// struct.
-bool is_known(const lupine_options& given);
+/// older speedwell.h does not have are not looked at; given.size is above 0, and at most that of
+/// the struct.
+bool is_known(const speedwell_options& given);
 
 /// @param given null: the defaults
-SolveOptions options_from(const lupine_options* given);
+SolveOptions options_from(const speedwell_options* given);
 
 /// Options of a call that one process makes alone. The default number of threads is OpenMP's, as
 /// callers of LAPACK expect.
-SolveOptions options_alone(const lupine_options* given);
+SolveOptions options_alone(const speedwell_options* given);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -20,7 +20,7 @@
 #include "io/text.hpp"
 #include "revision.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -57,7 +57,7 @@ void require_no_extras(const CLI::App& app, const CommandWords& command) {
     const bool is_option = word.starts_with('-');
     const std::string meant =
         is_option ? suggestion(word.substr(0, word.find('=')), long_names(command)) : "";
-    throw UsageError(fmt::format("unknown {} '{}'{} allowed are those of 'lupine {} --help'",
+    throw UsageError(fmt::format("unknown {} '{}'{} allowed are those of 'speedwell {} --help'",
                                  is_option ? "option" : "argument", printable(word),
                                  meant.empty() ? ";" : meant, command.name));
   }
@@ -83,12 +83,12 @@ void require_use(const Arguments& arguments, const Normalizer& normalizer) {
       throw UsageError(fmt::format("{} and -i,--dat both say it; allowed: one of them", names));
 }
 
-/// Options of `lupine compare` that are HPL-MxP's or HPL's: lupine::solve and LAPACK have no use
-/// for them.
+/// Options of `speedwell compare` that are HPL-MxP's or HPL's: speedwell::solve and LAPACK have no
+/// use for them.
 constexpr std::array benchmark_option_names{"--precision,--sloppy-type", "--hpl-nb",
                                             "--pivot,--pivoting", "--nbmin", "--ndiv"};
 
-/// Options of `lupine compare` that have no use where levels of precision are compared.
+/// Options of `speedwell compare` that have no use where levels of precision are compared.
 constexpr std::array solver_option_names{"--solvers", "--hpl-nb", "--pivot,--pivoting", "--rhs"};
 
 /// The precisions and the matrix of a comparison of levels; refuses what belongs to other solvers.
@@ -148,7 +148,7 @@ void settle_gallery(CompareOptions& compare, const Normalizer& normalizer) {
 }
 
 void require_files(const CLI::App& app, const SolveArguments& files) {
-  constexpr const char* allowed = "allowed: lupine solve A [b] [options]";
+  constexpr const char* allowed = "allowed: speedwell solve A [b] [options]";
   if (files.a.empty())
     throw UsageError(fmt::format("A, the file of the matrix, is missing; {}", allowed));
   if (files.b.empty() && app.count("b") > 0)
@@ -243,7 +243,7 @@ std::vector<std::string> words_of(const Settings& settings, const CommandWords& 
     });
     if (option == command.options.end()) {
       const std::string meant = suggestion(name, long_names(command));
-      refuse(fmt::format("unknown key '{}'{} allowed are the options of 'lupine {} --help'",
+      refuse(fmt::format("unknown key '{}'{} allowed are the options of 'speedwell {} --help'",
                          printable(key), meant.empty() ? ";" : meant, command.name));
     } else if (option->is_flag() && value != "on") {
       refuse(fmt::format("'{}' is {}; allowed: true", printable(key), printable(value)));
@@ -262,8 +262,8 @@ void settle(const CommandWords& command, const CLI::App& app, Arguments& argumen
   if (command.command == Command::calibrate) {
     if (arguments.predict.calibrate.empty())
       throw UsageError(
-          "predict what? allowed: lupine predict mxp|hpl|bench|solve --machine NAME|FILE, or "
-          "lupine predict --calibrate FILE");
+          "predict what? allowed: speedwell predict mxp|hpl|bench|solve --machine NAME|FILE, or "
+          "speedwell predict --calibrate FILE");
     return;
   }
   if (arguments.predict.on) require_use_of_prediction(arguments, normalizer);
@@ -346,8 +346,9 @@ std::string text_of(const std::vector<CommandWords>& table, const CommandWords& 
 Arguments parse_arguments(const std::vector<std::string>& words, const std::string* settings) {
   Arguments arguments;
   const std::vector<CommandWords> table = command_table(arguments);
-  CLI::App app(tagline, "lupine");
-  app.set_version_flag("--version", fmt::format("lupine {} ({})", LUPINE_VERSION, LUPINE_REVISION));
+  CLI::App app(tagline, "speedwell");
+  app.set_version_flag("--version",
+                       fmt::format("speedwell {} ({})", SPEEDWELL_VERSION, SPEEDWELL_REVISION));
   app.allow_extras()->require_subcommand(0, 1);
   std::vector<CLI::App*> apps;
   apps.reserve(table.size());
@@ -383,7 +384,8 @@ Arguments parse_arguments(const std::vector<std::string>& words, const std::stri
   if (!is_known) refuse_command(table, words);
   for (std::size_t i = 0; i < table.size(); ++i) require_no_extras(*apps[i], table[i]);
   if (command->command == Command::verify && arguments.submission.empty())
-    throw UsageError("FOLDER, the submission to check, is missing; allowed: lupine verify FOLDER");
+    throw UsageError(
+        "FOLDER, the submission to check, is missing; allowed: speedwell verify FOLDER");
   const CLI::App& read = *apps[static_cast<std::size_t>(command - table.begin())];
   const bool has_settings =
       command->command != Command::info && command->command != Command::verify;
@@ -420,4 +422,4 @@ std::optional<int> positive_number(const char* text) {
   return value && *value >= 1 ? value : std::nullopt;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

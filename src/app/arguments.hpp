@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The arguments of the `lupine` command, and how they are read.
+/// The arguments of the `speedwell` command, and how they are read.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@
 #include "core/option_text.hpp"
 #include "io/hpl_dat.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 enum class Command { print, mxp, hpl, bench, compare, tune, solve, info, check, calibrate, verify };
 
@@ -26,7 +26,7 @@ inline RunOptions default_run() {
   return {.stall_timeout = default_stall_timeout};
 }
 
-/// Arguments of `lupine solve`.
+/// Arguments of `speedwell solve`.
 struct SolveArguments {
   std::string a;       ///< file of the matrix
   std::string b;       ///< file of the right-hand sides; empty: b is A times ones
@@ -35,7 +35,7 @@ struct SolveArguments {
   SolveOptions options{.run = default_run()};
 };
 
-/// Arguments of `lupine predict`.
+/// Arguments of `speedwell predict`.
 struct PredictArguments {
   bool on = false;               ///< the command is to be predicted, not run
   std::string machine;           ///< name of a shipped machine, or a machine file
@@ -53,7 +53,7 @@ struct PredictArguments {
   double seconds = 60;                  ///< of the calibration, about
 };
 
-/// Arguments of `lupine check`.
+/// Arguments of `speedwell check`.
 struct CheckArguments {
   double seconds = 20;   ///< of the measurements, about
   double tolerance = 2;  ///< percent by which a figure may be worse than usual
@@ -71,7 +71,7 @@ struct MonitorArguments {
 /// Arguments of all commands. A command ignores those that it has no options for.
 struct Arguments {
   Command command = Command::print;
-  std::string program = "lupine";                  ///< as it was started
+  std::string program = "speedwell";               ///< as it was started
   std::string text;                                ///< print: help, version and the like
   std::string topic;                               ///< completion: a shell; man: a command
   BenchmarkOptions options{.run = default_run()};  ///< mxp, hpl: without the values in `choices`
@@ -89,15 +89,15 @@ struct Arguments {
   PredictArguments predict;
   CheckArguments check;
   MonitorArguments monitor;
-  std::string settings;            ///< path of options to read; empty: none
-  std::string save_settings;       ///< path to which the options of the same run are written
-  std::string json;                ///< path; empty: no JSON
-  std::string submission;          ///< bench: folder of a submission to write; verify: to check
-  std::string plot;                ///< compare, predict: path; empty: no picture
-  std::string trace;               ///< path; empty: no trace
-  std::string profile;             ///< path, or "none"; empty: as profile_place() says
-  std::string blas;                ///< library to call (host/blas_library.hpp); empty: LUPINE_BLAS
-  std::optional<bool> progress;    ///< nothing: progress is shown if standard error is a terminal
+  std::string settings;          ///< path of options to read; empty: none
+  std::string save_settings;     ///< path to which the options of the same run are written
+  std::string json;              ///< path; empty: no JSON
+  std::string submission;        ///< bench: folder of a submission to write; verify: to check
+  std::string plot;              ///< compare, predict: path; empty: no picture
+  std::string trace;             ///< path; empty: no trace
+  std::string profile;           ///< path, or "none"; empty: as profile_place() says
+  std::string blas;              ///< library to call (host/blas_library.hpp); empty: SPEEDWELL_BLAS
+  std::optional<bool> progress;  ///< nothing: progress is shown if standard error is a terminal
   std::vector<OptionText> common;  ///< what must be equal on all ranks
 };
 
@@ -114,4 +114,4 @@ std::string quoted(const std::vector<std::string>& words);
 /// The value of an environment variable if it is a whole number of at least 1, else nothing.
 std::optional<int> positive_number(const char* text);
 
-}  // namespace lupine
+}  // namespace speedwell

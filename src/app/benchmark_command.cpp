@@ -2,7 +2,7 @@
 #include "app/benchmark_command.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +28,7 @@
 #include "report/trace_report.hpp"
 #include "setup/options_check.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -155,7 +155,7 @@ std::string again_lines(const Arguments& arguments, int ranks, const Settings& s
   return fmt::format("\nThe same run again:\n{}\n", line_of(arguments, ranks, settings));
 }
 
-/// `lupine mxp` and `lupine hpl`: runs every combination of the lists.
+/// `speedwell mxp` and `speedwell hpl`: runs every combination of the lists.
 int run_one(const Communicator& world, const Arguments& arguments, const std::optional<HplDat>& dat,
             const Profile& profile, const std::string& command_line, const Notes& given,
             TraceReport* trace) {
@@ -179,7 +179,7 @@ int run_one(const Communicator& world, const Arguments& arguments, const std::op
   return outcome.counts.failed == 0 ? 0 : 1;
 }
 
-/// `lupine bench`. Both benchmarks are planned before the first one runs.
+/// `speedwell bench`. Both benchmarks are planned before the first one runs.
 int run_both(const Communicator& world, const Arguments& arguments, const Profile& profile,
              const std::string& command_line, const Notes& notes, TraceReport* trace) {
   BenchmarkOptions options = arguments.options;
@@ -253,4 +253,4 @@ int run_benchmarks(const Communicator& world, const Arguments& arguments, const 
   return status;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

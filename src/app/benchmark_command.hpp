@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine mxp`, `lupine hpl` and `lupine bench`.
+/// `speedwell mxp`, `speedwell hpl` and `speedwell bench`.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 #include "app/profile_place.hpp"
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Runs the benchmarks, reports, and returns the exit status: 0 if all runs passed, else 1.
 /// Collective.
@@ -19,4 +19,4 @@ namespace lupine {
 int run_benchmarks(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                    const std::string& command_line, const std::vector<std::string>& notes);
 
-}  // namespace lupine
+}  // namespace speedwell

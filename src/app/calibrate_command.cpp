@@ -15,7 +15,7 @@
 #include "model/machine_model.hpp"
 #include "setup/machine.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -51,4 +51,4 @@ int run_calibration(const Communicator& world, const Arguments& arguments) {
   return 0;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

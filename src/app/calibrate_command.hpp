@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine predict --calibrate`.
+/// `speedwell predict --calibrate`.
 #pragma once
 
 #include "app/arguments.hpp"
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Measures the machine and writes its file. If the file exists, what was measured with other
 /// numbers of threads stays in it. Returns the exit status. Collective.
 /// @throws UsageError, AgreedFault: the same one on every rank
 int run_calibration(const Communicator& world, const Arguments& arguments);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -15,7 +15,7 @@
 #include "io/text.hpp"
 #include "report/check_report.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 // The baseline, the comparisons and the report are rank 0's; all ranks end with its status.
 int run_check(const Communicator& world, const Arguments& arguments,
@@ -58,4 +58,4 @@ int run_check(const Communicator& world, const Arguments& arguments,
   return static_cast<int>(world.all_reduce(status, Reduction::max));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

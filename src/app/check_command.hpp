@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine check`.
+/// `speedwell check`.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 #include "app/arguments.hpp"
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Checks the nodes, and reports. Collective. @return the exit status: 1 if a place stands out
 int run_check(const Communicator& world, const Arguments& arguments,
               const std::string& command_line, std::vector<std::string> notes);
 
-}  // namespace lupine
+}  // namespace speedwell

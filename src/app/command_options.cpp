@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -146,7 +146,7 @@ Option profile_option(Arguments& arguments) {
 
 Option blas_option(Arguments& arguments) {
   return file("--blas",
-              "Library whose BLAS and LAPACK is called (default: LUPINE_BLAS, or OpenBLAS)",
+              "Library whose BLAS and LAPACK is called (default: SPEEDWELL_BLAS, or OpenBLAS)",
               arguments.blas);
 }
 
@@ -179,7 +179,7 @@ Options run_options(Arguments& arguments) {
           file("--settings", "Options of a file of --save-settings, where they are not given",
                arguments.settings),
           file("--save-settings",
-               "Write the options of the same run, with what Lupine has chosen, as JSON",
+               "Write the options of the same run, with what Speedwell has chosen, as JSON",
                arguments.save_settings),
           profile_option(arguments),
           blas_option(arguments)};
@@ -243,7 +243,7 @@ Options paper_options(PredictArguments& p) {
   };
 }
 
-/// Options of `lupine compare` that no other command has, or that differ from those of others.
+/// Options of `speedwell compare` that no other command has, or that differ from those of others.
 Options contest_options(Arguments& a) {
   const std::string several = "; or several, separated by commas";
   const std::string solvers = "mxp, solve, hpl, dgesv, dsgesv, dgesvx, dgesvxx";
@@ -462,4 +462,4 @@ Options calibrate_options(Arguments& a) {
       blas_option(a)};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 #include "app/arguments.hpp"
 #include "app/option.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 Options mxp_options(Arguments& arguments);
 Options hpl_options(Arguments& arguments);
@@ -15,11 +15,11 @@ Options compare_options(Arguments& arguments);
 Options tune_options(Arguments& arguments);
 Options solve_options(Arguments& arguments);
 Options check_options(Arguments& arguments);
-/// The options of `lupine predict mxp`, `hpl` and `bench` beside those of the run.
+/// The options of `speedwell predict mxp`, `hpl` and `bench` beside those of the run.
 Options predict_options(Arguments& arguments);
-/// All options of `lupine predict solve`.
+/// All options of `speedwell predict solve`.
 Options predict_solve_options(Arguments& arguments);
-/// The options of `lupine predict --calibrate`.
+/// The options of `speedwell predict --calibrate`.
 Options calibrate_options(Arguments& arguments);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include "app/command_options.hpp"
 #include "app/man_page.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -121,7 +121,7 @@ std::vector<CommandWords> predict_commands(Arguments& a) {
 }
 
 std::vector<CommandWords> other_commands(Arguments& a) {
-  return {{"info", Command::info, "What Lupine finds on this node", {}, {}, false},
+  return {{"info", Command::info, "What Speedwell finds on this node", {}, {}, false},
           {"verify",
            Command::verify,
            "Check a folder of bench --submission: scores, residuals, rules",
@@ -167,7 +167,7 @@ std::string footer_of(const CommandWords& command) {
   const bool predicted = command.name.starts_with("predict");
   const std::string environment =
       fmt::format("Environment: OMP_NUM_THREADS, if set, stands for --threads{}.\n",
-                  has_profile ? ", and LUPINE_PROFILE for --profile" : "") +
+                  has_profile ? ", and SPEEDWELL_PROFILE for --profile" : "") +
       "OPENBLAS_CORETYPE, if not set, is set where OpenBLAS would pick kernels slower than the\n"
       "processor allows.\n";
   return (predicted ? "" : environment) +
@@ -176,4 +176,4 @@ std::string footer_of(const CommandWords& command) {
          "allowed; 3 a failure, such as a lack of memory.";
 }
 
-}  // namespace lupine
+}  // namespace speedwell

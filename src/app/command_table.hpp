@@ -10,9 +10,9 @@
 #include "app/arguments.hpp"
 #include "app/option.hpp"
 
-namespace lupine {
+namespace speedwell {
 
-/// What Lupine is, in one line.
+/// What Speedwell is, in one line.
 inline constexpr const char* tagline =
     "Solves dense linear systems at the speed of 16 bits and to the accuracy of FP64, and runs\n"
     "the benchmarks HPL-MxP and HPL";
@@ -45,4 +45,4 @@ std::vector<CommandWords> command_table(Arguments& arguments);
 /// What the help of a command says below its options: environment and exit status.
 std::string footer_of(const CommandWords& command);
 
-}  // namespace lupine
+}  // namespace speedwell

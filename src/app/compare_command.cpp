@@ -22,7 +22,7 @@
 #include "report/compare_plot.hpp"
 #include "report/compare_report.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -46,7 +46,7 @@ std::vector<std::unique_ptr<Contest>> contests(const Communicator& world,
     options.n = n;
     if (who.levels)
       all.push_back(std::make_unique<LevelContest>(world, who, options, profile));
-    else if (who.gallery)  // of a profile, lupine::solve uses the rates alone
+    else if (who.gallery)  // of a profile, speedwell::solve uses the rates alone
       all.push_back(std::make_unique<GalleryContest>(world, who, options));
     else
       all.push_back(std::make_unique<BenchmarkContest>(
@@ -118,4 +118,4 @@ int run_compare(const Communicator& world, const Arguments& arguments, const Pro
   return status;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine compare`.
+/// `speedwell compare`.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 #include "app/profile_place.hpp"
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Compares, reports, and returns the exit status: 0 if no solver failed, else 1. Collective.
 /// @param notes further notes for the reader of the report
@@ -18,4 +18,4 @@ namespace lupine {
 int run_compare(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                 const std::string& command_line, const std::vector<std::string>& notes);
 
-}  // namespace lupine
+}  // namespace speedwell

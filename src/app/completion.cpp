@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -14,7 +14,7 @@ bool names_file(const Option& option) {
   return option.placeholder.find("FILE") != option.placeholder.npos;
 }
 
-/// The commands behind these words: those of lupine, or of "predict ".
+/// The commands behind these words: those of speedwell, or of "predict ".
 std::vector<const CommandWords*> commands_behind(const Table& table, const std::string& words) {
   std::vector<const CommandWords*> all;
   for (const CommandWords& one : table)
@@ -60,8 +60,9 @@ std::string bash_command(const Table& table, const CommandWords& command) {
       command.name, files ? "both" : "words", fmt::join(words, " "), bash_values(command));
 }
 
-constexpr const char* bash_head = R"(# bash completion for lupine; made by `lupine completion bash`.
-_lupine() {
+constexpr const char* bash_head =
+    R"(# bash completion for speedwell; made by `speedwell completion bash`.
+_speedwell() {
   local current=$2 previous=$3 kind=words words='' command='' i
   # "--option=value" is three words here.
   if [ "$current" = = ]; then
@@ -87,7 +88,7 @@ constexpr const char* bash_tail = R"(  *) words='--help --version' ;;
       ;;
   esac
 }
-complete -F _lupine lupine
+complete -F _speedwell speedwell
 )";
 
 std::string bash_script(const Table& table) {
@@ -154,7 +155,7 @@ std::string zsh_cases(const std::vector<const CommandWords*>& commands) {
   std::string text;
   for (const CommandWords* one : commands)
     if (one->name == "predict")
-      text += "    predict) _lupine_predict ;;\n";
+      text += "    predict) _speedwell_predict ;;\n";
     else
       text += fmt::format("    {}) _arguments \\\n{} ;;\n", one->word(), zsh_specs(*one));
   return text;
@@ -174,15 +175,18 @@ std::string zsh_function(const std::string& name, const std::string& options,
 
 std::string zsh_script(const Table& table) {
   std::string text =
-      "#compdef lupine\n# zsh completion for lupine; made by `lupine completion zsh`.\n\n";
+      "#compdef speedwell\n# zsh completion for speedwell; made by `speedwell completion zsh`.\n\n";
   for (const CommandWords& one : table)
     if (one.name == "predict")
-      text += zsh_function("_lupine_predict", zsh_specs(one), commands_behind(table, "predict "));
-  text += zsh_function("_lupine", "      '--help[Print the help]' '--version[Print the version]'",
-                       commands_behind(table, ""));
+      text +=
+          zsh_function("_speedwell_predict", zsh_specs(one), commands_behind(table, "predict "));
+  text +=
+      zsh_function("_speedwell", "      '--help[Print the help]' '--version[Print the version]'",
+                   commands_behind(table, ""));
   // As a file of fpath it is the function's body; sourced, it registers the function.
   return text +
-         "if [ \"$funcstack[1]\" = _lupine ]; then _lupine \"$@\"; else compdef _lupine lupine; "
+         "if [ \"$funcstack[1]\" = _speedwell ]; then _speedwell \"$@\"; else compdef _speedwell "
+         "speedwell; "
          "fi\n";
 }
 
@@ -192,4 +196,4 @@ std::string completion(const Table& table, const std::string& shell) {
   return shell == "bash" ? bash_script(table) : zsh_script(table);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

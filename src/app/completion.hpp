@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine completion`: scripts by which shells complete commands, options and values.
+/// `speedwell completion`: scripts by which shells complete commands, options and values.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 #include "app/command_table.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The script for the shell. @param shell "bash" or "zsh"
 std::string completion(const std::vector<CommandWords>& table, const std::string& shell);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -17,7 +17,7 @@
 #include "io/text.hpp"
 #include "revision.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -53,7 +53,8 @@ RankEnvironment environment_here(std::string host, const char* const* variables)
     if (is_compared(one.substr(0, end)))
       mine.values[std::string(one.substr(0, end))] = one.substr(std::min(end + 1, one.size()));
   }
-  mine.values["the version of Lupine"] = fmt::format("{} ({})", LUPINE_VERSION, LUPINE_REVISION);
+  mine.values["the version of Speedwell"] =
+      fmt::format("{} ({})", SPEEDWELL_VERSION, SPEEDWELL_REVISION);
   mine.values["the version of MPI"] = mpi_version();
   mine.values["BLAS"] = blas_description();
   mine.values["oneDNN"] = onednn_description();
@@ -96,4 +97,4 @@ std::vector<std::string> environment_differences(const Communicator& world,
   return ranks.empty() ? std::vector<std::string>{} : differences(ranks);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What a rank has: variables that BLAS, OpenMP and CUDA's libraries read, versions, and cores.
 struct RankEnvironment {
@@ -28,4 +28,4 @@ std::vector<std::string> differences(const std::vector<RankEnvironment>& ranks);
 std::vector<std::string> environment_differences(const Communicator& world,
                                                  const RankEnvironment& mine);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace lupine {
+namespace speedwell {
 
 std::string examples_text() {
   std::string text;
@@ -12,4 +12,4 @@ std::string examples_text() {
   return text;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine examples`: command lines to paste.
+/// `speedwell examples`: command lines to paste.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-namespace lupine {
+namespace speedwell {
 
 struct Example {
   std::string_view what;     ///< what it does, in one line
@@ -14,44 +14,45 @@ struct Example {
 };
 
 inline constexpr Example examples[]{
-    {"Solve A x = b of two NumPy files, and write x", "lupine solve A.npy b.npy -o x.npy"},
+    {"Solve A x = b of two NumPy files, and write x", "speedwell solve A.npy b.npy -o x.npy"},
     {"Refine x to its last digit, and write the report and its JSON",
-     "lupine solve A.mtx b.mtx -o x.mtx --accuracy forward --report x.txt --json x.json"},
+     "speedwell solve A.mtx b.mtx -o x.mtx --accuracy forward --report x.txt --json x.json"},
     {"Run both benchmarks for about a minute, with n by the free memory",
-     "lupine bench --time-target 60"},
+     "speedwell bench --time-target 60"},
     {"Run both, and write what lists and competitions ask for into a new folder",
-     "mpirun -n 4 lupine bench --submission my-run"},
-    {"Check such a folder", "lupine verify my-run"},
+     "mpirun -n 4 speedwell bench --submission my-run"},
+    {"Check such a folder", "speedwell verify my-run"},
     {"Run HPL-MxP on four ranks with a grid of 2 x 2",
-     "mpirun -n 4 lupine mxp -N 20000 -NB 512 -P 2 -Q 2"},
+     "mpirun -n 4 speedwell mxp -N 20000 -NB 512 -P 2 -Q 2"},
     {"Run HPL-MxP on a node of eight GPUs, three times, and write JSON",
-     "mpirun -n 8 --bind-to none lupine mxp --device cuda --repeat 3 --json mxp.json"},
+     "mpirun -n 8 --bind-to none speedwell mxp --device cuda --repeat 3 --json mxp.json"},
     {"Run HPL with every combination of two orders and three block sizes",
-     "lupine hpl -N 4000,8000 -NB 64,128,256"},
-    {"Run HPL as an HPL.dat says", "mpirun -n 4 lupine hpl -i HPL.dat"},
+     "speedwell hpl -N 4000,8000 -NB 64,128,256"},
+    {"Run HPL as an HPL.dat says", "mpirun -n 4 speedwell hpl -i HPL.dat"},
     {"See what every rank did when, in Perfetto",
-     "mpirun -n 4 lupine mxp -N 20000 --trace trace.json"},
+     "mpirun -n 4 speedwell mxp -N 20000 --trace trace.json"},
     {"Watch the GPUs beside a run, and warn above 85 C",
-     "lupine mxp --monitor 1 --monitor-temperature 85"},
+     "speedwell mxp --monitor 1 --monitor-temperature 85"},
     {"Compare with LAPACK at several orders, and draw the rates",
-     "lupine compare -N 2000,4000,8000 --plot rates.svg"},
-    {"Compare solvers on a user matrix", "lupine compare -N 4000 --matrix gaussian --rhs 16"},
-    {"Compare levels of precision on a system whose x is known", "lupine compare --levels -N 4000"},
+     "speedwell compare -N 2000,4000,8000 --plot rates.svg"},
+    {"Compare solvers on a user matrix", "speedwell compare -N 4000 --matrix gaussian --rhs 16"},
+    {"Compare levels of precision on a system whose x is known",
+     "speedwell compare --levels -N 4000"},
     {"Find block size, look-ahead and chunk of this machine, for later runs",
-     "lupine tune --budget 120 --benchmark both"},
+     "speedwell tune --budget 120 --benchmark both"},
     {"Check all nodes of a job before a long run",
-     "mpirun -n 16 lupine check --seconds 20 --baseline figures.json"},
-    {"Predict HPL-MxP on a node of eight H200", "lupine predict mxp --machine h200-x8"},
+     "mpirun -n 16 speedwell check --seconds 20 --baseline figures.json"},
+    {"Predict HPL-MxP on a node of eight H200", "speedwell predict mxp --machine h200-x8"},
     {"Predict what a complex system of order 50000 costs in each precision",
-     "lupine predict solve --machine h200 -N 50000 --complex"},
-    {"Predict weak scaling", "lupine predict mxp --machine h200-cluster --scale 8,16,32"},
+     "speedwell predict solve --machine h200 -N 50000 --complex"},
+    {"Predict weak scaling", "speedwell predict mxp --machine h200-cluster --scale 8,16,32"},
     {"Look for the best configuration of a machine that is not here",
-     "lupine predict hpl --machine h200-x8 --search --budget 60"},
-    {"Measure this machine for predictions", "lupine predict --calibrate mine.json"},
-    {"See what Lupine finds on this node", "lupine info"},
+     "speedwell predict hpl --machine h200-x8 --search --budget 60"},
+    {"Measure this machine for predictions", "speedwell predict --calibrate mine.json"},
+    {"See what Speedwell finds on this node", "speedwell info"},
 };
 
 /// The examples as text: a line '# WHAT' and the command.
 std::string examples_text();
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include "app/files.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <filesystem>
 #include <string>
@@ -13,7 +13,7 @@
 #include "io/output_file.hpp"
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -84,4 +84,4 @@ void check_files(const Arguments& arguments, const ProfilePlace& place, const Hp
   }
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 #include "app/arguments.hpp"
 #include "app/profile_place.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Checks that each file that the command is to write can be written, and that none of them is also
 /// another one of its files, by whatever name or link. For rank 0, before anything runs.
@@ -16,4 +16,4 @@ namespace lupine {
 void check_files(const Arguments& arguments, const ProfilePlace& place,
                  const HplDat* dat = nullptr);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
@@ -18,7 +18,7 @@
 #include "setup/memory.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -79,8 +79,8 @@ std::string info_text(const std::string& uncorrected, int size, const CoreShare&
   const auto line = [&](const char* label, const std::string& value) {
     text += fmt::format("{:<18} {}\n", label, value);
   };
-  line("Lupine", LUPINE_VERSION);
-  line("revision", LUPINE_REVISION);
+  line("Speedwell", SPEEDWELL_VERSION);
+  line("revision", SPEEDWELL_REVISION);
   line("MPI", mpi_version());
   line("ranks", fmt::format("{}; the lines below are about rank 0 on {}", size, host_name()));
   line("BLAS", blas_description());
@@ -102,4 +102,4 @@ std::string info_text(const std::string& uncorrected, int size, const CoreShare&
   return text;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The `lupine` command.
+/// The `speedwell` command.
 #include <fmt/format.h>
 #include <unistd.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -34,12 +34,12 @@
 #include "host/processor.hpp"
 #include "io/settings.hpp"
 
-namespace lupine {
+namespace speedwell {
 namespace {
 
 constexpr const char* blas_variable = "OPENBLAS_CORETYPE";
 /// Tells the restarted process the description of BLAS before the restart.
-constexpr const char* uncorrected_variable = "LUPINE_UNCORRECTED_BLAS";
+constexpr const char* uncorrected_variable = "SPEEDWELL_UNCORRECTED_BLAS";
 
 /// better_blas_kernels(), or nothing where the environment is not allowed: run_command() says so,
 /// when the ranks have met.
@@ -67,11 +67,11 @@ void correct_blas_kernels(char** argv) {
 }
 
 /// CUDA has eight connections to a GPU by default, and streams that share a connection wait for
-/// each other. Lupine has more than eight streams. And a kernel that is loaded at its first launch
-/// may wait for the whole GPU, on which a kernel of NCCL may wait for another rank that needs this
-/// one. Values that the user set stay. But how cuBLAS computes is no matter of the environment:
-/// Lupine tells each handle (device/cuda/blas_emulation.hpp), and no documentation says that this
-/// prevails over each of these.
+/// each other. Speedwell has more than eight streams. And a kernel that is loaded at its first
+/// launch may wait for the whole GPU, on which a kernel of NCCL may wait for another rank that
+/// needs this one. Values that the user set stay. But how cuBLAS computes is no matter of the
+/// environment: Speedwell tells each handle (device/cuda/blas_emulation.hpp), and no documentation
+/// says that this prevails over each of these.
 void prepare_cuda() {
   for (const char* variable :
        {"CUBLAS_EMULATE_DOUBLE_PRECISION", "CUBLAS_EMULATE_SINGLE_PRECISION",
@@ -110,7 +110,7 @@ std::optional<int> print_alone(int argc, char** argv) {
   }
 }
 
-/// `lupine predict` simulates all ranks in one process, on SimGrid's MPI: a program of its own
+/// `speedwell predict` simulates all ranks in one process, on SimGrid's MPI: a program of its own
 /// takes the place of this one. Returns the exit status where there is nothing to predict, and
 /// nothing where the command is one for this program: ranks of a launcher refuse together.
 std::optional<int> predict(int argc, char** argv) {
@@ -119,7 +119,7 @@ std::optional<int> predict(int argc, char** argv) {
   const Arguments arguments = parse_arguments({argv + 1, argv + argc});
   if (arguments.command == Command::calibrate) return std::nullopt;
   const std::filesystem::path program =
-      std::filesystem::read_symlink("/proc/self/exe").replace_filename("lupine-predict");
+      std::filesystem::read_symlink("/proc/self/exe").replace_filename("speedwell-predict");
   ::execv(program.c_str(), argv);
   throw UsageError(fmt::format(
       "{} cannot be started: {}; it is built where SimGrid is installed (Debian: libsimgrid-dev)",
@@ -127,17 +127,18 @@ std::optional<int> predict(int argc, char** argv) {
 }
 
 ProfilePlace place_of_profile(const Arguments& arguments) {
-  return profile_place(arguments.profile, {.profile = environment("LUPINE_PROFILE"),
+  return profile_place(arguments.profile, {.profile = environment("SPEEDWELL_PROFILE"),
                                            .configuration = environment("XDG_CONFIG_HOME"),
                                            .home = environment("HOME")});
 }
 
-/// Has the BLAS of --blas, or else of LUPINE_BLAS, loaded before its first call. @throws UsageError
+/// Has the BLAS of --blas, or else of SPEEDWELL_BLAS, loaded before its first call.
+/// @throws UsageError
 void choose_blas(Arguments& arguments) {
   if (arguments.blas.empty())
-    arguments.blas = environment("LUPINE_BLAS");
+    arguments.blas = environment("SPEEDWELL_BLAS");
   else
-    ::setenv("LUPINE_BLAS", arguments.blas.c_str(), 1);
+    ::setenv("SPEEDWELL_BLAS", arguments.blas.c_str(), 1);
   is_other_blas();
 }
 
@@ -266,16 +267,16 @@ int run(int& argc, char**& argv) {
 }
 
 }  // namespace
-}  // namespace lupine
+}  // namespace speedwell
 
 int main(int argc, char** argv) {
   ::alarm(0);  // set by start_limit.cpp
-  return lupine::finish(lupine::ending_of([&] {
-    lupine::prepare_streams();
-    if (const auto status = lupine::print_alone(argc, argv)) return *status;
-    if (const auto status = lupine::predict(argc, argv)) return *status;
-    lupine::prepare_cuda();
-    lupine::correct_blas_kernels(argv);
-    return lupine::run(argc, argv);
+  return speedwell::finish(speedwell::ending_of([&] {
+    speedwell::prepare_streams();
+    if (const auto status = speedwell::print_alone(argc, argv)) return *status;
+    if (const auto status = speedwell::predict(argc, argv)) return *status;
+    speedwell::prepare_cuda();
+    speedwell::correct_blas_kernels(argv);
+    return speedwell::run(argc, argv);
   }));
 }

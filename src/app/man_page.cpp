@@ -9,7 +9,7 @@
 #include "core/expects.hpp"
 #include "revision.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -37,8 +37,8 @@ std::string head(const std::string& name, std::string_view help) {
   std::string title = name;
   std::ranges::transform(title, title.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return fmt::format(".TH {} 1 \"\" \"Lupine {}\" \"Lupine\"\n.SH NAME\n{} \\- {}\n", roff(title),
-                     LUPINE_VERSION, roff(name), roff(help));
+  return fmt::format(".TH {} 1 \"\" \"Speedwell {}\" \"Speedwell\"\n.SH NAME\n{} \\- {}\n",
+                     roff(title), SPEEDWELL_VERSION, roff(name), roff(help));
 }
 
 std::string entry(const std::string& bold, const std::string& rest, const std::string& text) {
@@ -59,7 +59,7 @@ std::string option_entry(const Option& option) {
 }
 
 std::string command_page(const CommandWords& command) {
-  std::string synopsis = fmt::format(".B lupine {}\n", command.name);
+  std::string synopsis = fmt::format(".B speedwell {}\n", command.name);
   std::string arguments;
   for (const Positional& one : command.positionals) {
     const std::string name = fmt::format("\\fI{}\\fR", one.name);
@@ -70,31 +70,32 @@ std::string command_page(const CommandWords& command) {
   for (const Option& option : command.options) options += option_entry(option);
   std::string examples_here;
   for (const Example& example : examples)
-    if (example.command.find("lupine " + command.name + " ") != example.command.npos)
+    if (example.command.find("speedwell " + command.name + " ") != example.command.npos)
       examples_here +=
           entry(roff(example.what), ":", fmt::format("\\fB{}\\fR", roff(example.command)));
-  return head("lupine-" + page_of(command), command.help) +
+  return head("speedwell-" + page_of(command), command.help) +
          section("SYNOPSIS", synopsis + (options.empty() ? "" : "[\\fIOPTIONS\\fR]")) +
          section("ARGUMENTS", arguments) + section("OPTIONS", options) +
          section("ENVIRONMENT AND EXIT STATUS", roff(footer_of(command))) +
-         section("EXAMPLES", examples_here) + section("SEE ALSO", ".BR lupine (1)");
+         section("EXAMPLES", examples_here) + section("SEE ALSO", ".BR speedwell (1)");
 }
 
 std::string overview(const std::vector<CommandWords>& table) {
   std::string commands;
   std::string others;
   for (const CommandWords& one : table) {
-    commands += entry(fmt::format("\\fBlupine {}\\fR", one.name), "", roff(one.help) + ".");
-    others += fmt::format("{}.BR lupine\\-{} (1)", others.empty() ? "" : ",\n", roff(page_of(one)));
+    commands += entry(fmt::format("\\fBspeedwell {}\\fR", one.name), "", roff(one.help) + ".");
+    others +=
+        fmt::format("{}.BR speedwell\\-{} (1)", others.empty() ? "" : ",\n", roff(page_of(one)));
   }
   std::string all;
   for (const Example& example : examples)
     all += entry(roff(example.what), ":", fmt::format("\\fB{}\\fR", roff(example.command)));
   std::string line = tagline;
   std::ranges::replace(line, '\n', ' ');
-  return head("lupine", line) +
+  return head("speedwell", line) +
          section("SYNOPSIS",
-                 ".B lupine\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n.br\n.B lupine\n"
+                 ".B speedwell\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n.br\n.B speedwell\n"
                  "[\\fICOMMAND\\fR] \\-\\-help") +
          section("COMMANDS", commands) + section("EXAMPLES", all) + section("SEE ALSO", others);
 }
@@ -110,8 +111,8 @@ std::string page_of(const CommandWords& command) {
 std::string man_page(const std::vector<CommandWords>& table, const std::string& page) {
   if (page.empty()) return overview(table);
   const auto found = std::ranges::find(table, page, page_of);
-  LUPINE_EXPECTS(found != table.end());
+  SPEEDWELL_EXPECTS(found != table.end());
   return command_page(*found);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 #include "app/output.hpp"
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 std::optional<MonitorOptions> monitor_of(const MonitorArguments& asked, int rank) {
   const auto limit = [](double value) { return value > 0 ? std::optional(value) : std::nullopt; };
@@ -20,4 +20,4 @@ std::optional<MonitorOptions> monitor_of(const MonitorArguments& asked, int rank
   return options;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

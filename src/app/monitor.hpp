@@ -8,10 +8,10 @@
 #include "app/arguments.hpp"
 #include "sensors/monitor.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Nothing if nothing was asked for; a limit alone asks for samples too. Warnings are lines on
 /// standard error that name this rank. Equal on every rank, but for the warnings.
 std::optional<MonitorOptions> monitor_of(const MonitorArguments& asked, int rank);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 [[noreturn]] void reject(const std::string& option, std::string_view value,
                          const std::string& allowed) {
@@ -87,8 +87,8 @@ std::vector<std::string> Normalizer::operator()(const std::vector<std::string>& 
     const std::string name = word.substr(0, word.find('='));
     const auto found = known_.find(name);
     if (word == "--")
-      throw UsageError(
-          fmt::format("unknown argument '--'; allowed are those of 'lupine {} --help'", command_));
+      throw UsageError(fmt::format(
+          "unknown argument '--'; allowed are those of 'speedwell {} --help'", command_));
     if (found != known_.end() && found->second->is_flag()) {
       take_flag(*found->second, word);
     } else if (found != known_.end()) {
@@ -126,4 +126,4 @@ void Normalizer::require_first(const std::string& names, const std::string& valu
     throw UsageError(fmt::format("{}: given more than once; allowed: once", names));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

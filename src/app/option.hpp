@@ -15,12 +15,12 @@
 #include <string_view>
 #include <vector>
 
-#include <lupine/error.hpp>
-#include <lupine/options.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/options.hpp>
 
 #include "core/option_range.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// @throws UsageError that names the option, the value and the allowed values
 [[noreturn]] void reject(const std::string& option, std::string_view value,
@@ -172,4 +172,4 @@ class Normalizer {
   std::map<std::string, std::string> seen_;  // with the values
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +14,7 @@
 #include "io/output_file.hpp"
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -65,7 +65,7 @@ void ReportOutput::print(std::string_view text) {
   if (to_error_)
     write_or_throw(STDERR_FILENO, text, "to standard error");
   else
-    lupine::print(text);
+    speedwell::print(text);
   printed_ += text;
 }
 
@@ -75,7 +75,7 @@ void ReportOutput::finish() const {
 
 void complain(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
-  write_all(STDERR_FILENO, fmt::format("lupine: {}\n", printable(text, text.npos)));
+  write_all(STDERR_FILENO, fmt::format("speedwell: {}\n", printable(text, text.npos)));
 }
 
 Ending ending_of(const std::function<int()>& work) {
@@ -105,4 +105,4 @@ bool error_is_terminal() {
   return ::isatty(STDERR_FILENO) == 1;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

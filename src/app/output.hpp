@@ -10,7 +10,7 @@
 
 #include "io/hpl_dat.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Call it first in main(). A write to a closed pipe, or beyond the allowed size of files, then
 /// returns an error in place of ending the program, and files that are opened later do not get the
@@ -45,8 +45,8 @@ class ReportOutput {
   std::string printed_;
 };
 
-/// Writes one line to standard error: "lupine: <text>". Line breaks in the text become spaces, and
-/// other control characters are shown by their numbers.
+/// Writes one line to standard error: "speedwell: <text>". Line breaks in the text become spaces,
+/// and other control characters are shown by their numbers.
 void complain(std::string text);
 
 /// How a program, or a rank of it, ends.
@@ -61,8 +61,8 @@ Ending ending_of(const std::function<int()>& work);
 /// Complains, if there is something to complain of, and returns the status.
 int finish(const Ending& ending);
 
-/// Writes a line of progress to standard error, without "lupine:".
+/// Writes a line of progress to standard error, without "speedwell:".
 void print_progress(const std::string& line);
 bool error_is_terminal();
 
-}  // namespace lupine
+}  // namespace speedwell

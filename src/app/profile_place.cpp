@@ -2,7 +2,7 @@
 #include "app/profile_place.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <filesystem>
 #include <system_error>
@@ -15,7 +15,7 @@
 #include "revision.hpp"
 #include "setup/rates.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -75,12 +75,12 @@ ProfilePlace profile_place(const std::string& option, const ProfileEnvironment& 
     return ProfilePlace{value == "none" ? "" : value, by};
   };
   if (!option.empty()) return named(option, option_name);
-  if (!environment.profile.empty()) return named(environment.profile, "LUPINE_PROFILE");
+  if (!environment.profile.empty()) return named(environment.profile, "SPEEDWELL_PROFILE");
   // By the XDG base directory specification, a path that is not absolute is to be ignored.
   if (fs::path(environment.configuration).is_absolute())
-    return {(fs::path(environment.configuration) / "lupine" / "profile.json").string(), ""};
+    return {(fs::path(environment.configuration) / "speedwell" / "profile.json").string(), ""};
   if (fs::path(environment.home).is_absolute())
-    return {(fs::path(environment.home) / ".config" / "lupine" / "profile.json").string(), ""};
+    return {(fs::path(environment.home) / ".config" / "speedwell" / "profile.json").string(), ""};
   return {};
 }
 
@@ -100,7 +100,7 @@ void keep_rates(const Communicator& world, const ProfilePlace& place) {
   if (world.rank() != 0 || place.path.empty()) return;
   std::vector<ProfileRate> rates = measured_rates();
   if (rates.empty()) return;
-  for (ProfileRate& rate : rates) rate.revision = LUPINE_REVISION;
+  for (ProfileRate& rate : rates) rate.revision = SPEEDWELL_REVISION;
   try {
     if (place.named_by.empty()) fs::create_directories(folder_of(place.path));
     add_to_profile(place.path, rates);
@@ -122,4 +122,4 @@ void prepare_profile(const ProfilePlace& place) {
   check_writable(place.path, place.named_by.empty() ? option_name : place.named_by);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,24 +9,24 @@
 #include "comm/communicator.hpp"
 #include "io/profile.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Environment variables; empty if not set.
 struct ProfileEnvironment {
-  std::string profile;        ///< LUPINE_PROFILE
+  std::string profile;        ///< SPEEDWELL_PROFILE
   std::string configuration;  ///< XDG_CONFIG_HOME
   std::string home;           ///< HOME
 };
 
 struct ProfilePlace {
   std::string path;      ///< empty: the user wants no profile, or there is no folder for one
-  std::string named_by;  ///< "--profile" or "LUPINE_PROFILE"; empty for the default place
+  std::string named_by;  ///< "--profile" or "SPEEDWELL_PROFILE"; empty for the default place
   /// False if the user asked for no profile ("none").
   bool is_wanted() const { return !(path.empty() && !named_by.empty()); }
 };
 
-/// The place by --profile, else by LUPINE_PROFILE, else lupine/profile.json in XDG_CONFIG_HOME,
-/// else in .config of HOME.
+/// The place by --profile, else by SPEEDWELL_PROFILE, else speedwell/profile.json in
+/// XDG_CONFIG_HOME, else in .config of HOME.
 /// @param option value of --profile: a path, "none", or empty
 ProfilePlace profile_place(const std::string& option, const ProfileEnvironment& environment);
 
@@ -52,4 +52,4 @@ void keep_rates(const Communicator& world, const ProfilePlace& place);
 /// @throws UsageError that says what is wrong
 void prepare_profile(const ProfilePlace& place);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -23,7 +23,7 @@
 #include "source/matrix_file.hpp"
 #include "source/source.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -133,4 +133,4 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
   return run.failure.empty() ? 0 : 1;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

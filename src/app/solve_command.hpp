@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine solve`.
+/// `speedwell solve`.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 #include "app/profile_place.hpp"
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Solves, writes x, reports, and returns the exit status: 0 if the system is solved, else 1.
 /// Collective.
@@ -20,4 +20,4 @@ namespace lupine {
 int run_solve(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
               const std::string& command_line, const std::vector<std::string>& notes);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,7 +14,7 @@
 
 #include "host/limited_space.hpp"
 
-namespace lupine {
+namespace speedwell {
 namespace {
 
 // What MPI maps until the ranks have met: threads, shared memory, plug-ins. With less, Open MPI
@@ -25,7 +25,7 @@ constexpr std::int64_t mpi_bytes = std::int64_t{256} << 20;
 [[noreturn]] void refuse() {
   constexpr int bad_usage = 2;
   constexpr std::string_view words =
-      "lupine: the limit of the address space (ulimit -v) leaves no memory for the libraries of "
+      "speedwell: the limit of the address space (ulimit -v) leaves no memory for the libraries of "
       "this program; allowed: a larger one, or fewer threads (OMP_NUM_THREADS)\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
   ::_exit(bad_usage);
@@ -80,4 +80,4 @@ using Start = void (*)(int, char**, char**);
 #endif
 
 }  // namespace
-}  // namespace lupine
+}  // namespace speedwell

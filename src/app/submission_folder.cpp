@@ -2,7 +2,7 @@
 #include "app/submission_folder.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -19,7 +19,7 @@
 #include "io/text.hpp"
 #include "report/submission.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -56,7 +56,7 @@ void write_certificate(const fs::path& folder, const char* benchmark, const Subm
 ordered_json read_document(const fs::path& path) {
   const FileText file = read_file(path.string());
   const auto refuse = [&](const std::string& why) {
-    throw UsageError(fmt::format("'{}': {}; allowed: a folder of lupine bench --submission",
+    throw UsageError(fmt::format("'{}': {}; allowed: a folder of speedwell bench --submission",
                                  printable(path.string(), longest_path), why));
   };
   if (!file.problem.empty()) refuse(file.problem);
@@ -169,4 +169,4 @@ int verify_submission(const std::string& folder) {
   return wrong == 0 ? 0 : 1;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

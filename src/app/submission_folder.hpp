@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The folder of `lupine bench --submission`, and `lupine verify`.
+/// The folder of `speedwell bench --submission`, and `speedwell verify`.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 #include "bench/benchmark_runner.hpp"
 #include "io/settings.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Checks, before time is spent on runs, that the folder can be written: it is not there yet, or is
 /// empty. @throws UsageError
@@ -36,8 +36,8 @@ struct Submission {
 /// Writes all files. @throws UsageError that names the file which cannot be written
 void write_submission(const std::string& folder, const Submission& submission);
 
-/// `lupine verify`: prints a line for each thing that is checked. Returns 0, or 1 where something
-/// is wrong. For rank 0. @throws UsageError where the folder is no submission
+/// `speedwell verify`: prints a line for each thing that is checked. Returns 0, or 1 where
+/// something is wrong. For rank 0. @throws UsageError where the folder is no submission
 int verify_submission(const std::string& folder);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace lupine {
+namespace speedwell {
 
 // Damerau 1964, in the form in which no part of a word is changed twice: row i has the distances of
 // the first i letters of `one` from the beginnings of `other`.
@@ -42,4 +42,4 @@ std::string suggestion(std::string_view given, const std::vector<std::string>& w
   return nearest ? fmt::format("; did you mean '{}'?", *nearest) : "";
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 /// The number of letters that must be inserted, left out, replaced or exchanged with their
 /// neighbours to turn one word into the other (the optimal string alignment distance).
@@ -18,4 +18,4 @@ int distance(std::string_view one, std::string_view other);
 /// letter. Of equally near ones the first.
 std::string suggestion(std::string_view given, const std::vector<std::string>& words);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -18,7 +18,7 @@
 #include "revision.hpp"
 #include "setup/memory.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -96,13 +96,14 @@ ordered_json system_facts(const Communicator& world) {
     node["ranks"] = 1;
     nodes.push_back(std::move(node));
   }
-  return {{"schema", "lupine/1"},
-          {"implementation", fmt::format("Lupine {} ({})", LUPINE_VERSION, LUPINE_REVISION)},
-          {"compiler", text_or_null(compiler())},
-          {"mpi", mpi_version()},
-          {"blas", blas_description()},
-          {"onednn", onednn_description()},
-          {"nodes", std::move(nodes)}};
+  return {
+      {"schema", "speedwell/1"},
+      {"implementation", fmt::format("Speedwell {} ({})", SPEEDWELL_VERSION, SPEEDWELL_REVISION)},
+      {"compiler", text_or_null(compiler())},
+      {"mpi", mpi_version()},
+      {"blas", blas_description()},
+      {"onednn", onednn_description()},
+      {"nodes", std::move(nodes)}};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -7,11 +7,11 @@
 
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// On rank 0, an object with "nodes" (one for each host: processor, cores, memory, operating
 /// system, interconnect, ranks) and what rank 0 says of software ("compiler", "mpi", "blas", ...);
 /// what is not known is null. Null on other ranks. Collective.
 nlohmann::ordered_json system_facts(const Communicator& world);
 
-}  // namespace lupine
+}  // namespace speedwell

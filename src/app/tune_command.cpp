@@ -11,7 +11,7 @@
 #include "report/tune_report.hpp"
 #include "setup/rates.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -63,4 +63,4 @@ int run_tune(const Communicator& world, const Arguments& arguments, const Profil
   return 0;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

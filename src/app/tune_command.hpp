@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine tune`.
+/// `speedwell tune`.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 #include "app/profile_place.hpp"
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Tunes, reports, writes the profile, and returns the exit status 0. Collective.
 /// @param users place of the user's profile
@@ -19,4 +19,4 @@ namespace lupine {
 int run_tune(const Communicator& world, const Arguments& arguments, const ProfilePlace& users,
              const std::string& command_line, const std::vector<std::string>& notes);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/benchmark.hpp>
+#include <speedwell/benchmark.hpp>
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@
 #include "refine/refinement.hpp"
 #include "setup/memory.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -53,7 +53,7 @@ RefineOutcome find_x(const Setup& setup, Transport& transport, const Distributed
   {
     const auto watch = transport.grid().all().run().stopwatch(
         outcome.times.solves, {.activity = Activity::solve, .phase = Phase::solves});
-    outcome.x = lupine::solve(transport, lu, pivots, spec, width);
+    outcome.x = speedwell::solve(transport, lu, pivots, spec, width);
   }
   outcome.converged = true;
   return outcome;
@@ -184,7 +184,7 @@ class Rehearsal {
 }  // namespace
 
 std::string no_factors(const BenchmarkResult& r) {
-  LUPINE_EXPECTS(!r.factored());
+  SPEEDWELL_EXPECTS(!r.factored());
   if (r.bad_pivot < 0) return "no factors: Inf or NaN in a panel";
   const char* why = r.nonfinite ? "is zero or not finite, there are no factors"
                     : r.chosen.pivoting == Pivoting::partial
@@ -304,7 +304,7 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
 
 std::vector<Measured> measure(MPI_Comm comm, const Series& series, const ProgressFunction& progress,
                               const InterruptFunction& interrupt) {
-  LUPINE_EXPECTS(!series.configurations.empty());
+  SPEEDWELL_EXPECTS(!series.configurations.empty());
   const FloatingPointScope floating_point;
   return on_this_rank(comm, [&] {
     const Benchmark benchmark = series.configurations.front().benchmark;
@@ -357,4 +357,4 @@ BenchmarkResult hpl(MPI_Comm comm, const BenchmarkOptions& options,
   return run_as(Benchmark::hpl, comm, options, progress, interrupt);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 /// Runs of one benchmark with one setup.
 #pragma once
 
-#include <lupine/benchmark.hpp>
+#include <speedwell/benchmark.hpp>
 
 #include <ctime>
 #include <functional>
@@ -22,7 +22,7 @@
 #include "setup/plan.hpp"
 #include "setup/run_sensors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The result of a run, and the calendar time of its timed part.
 struct BenchmarkRun {
@@ -113,4 +113,4 @@ class BenchmarkRunner {
   bool warm_ = false;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include "bench/campaign.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <map>
@@ -15,7 +15,7 @@
 #include "core/option_range.hpp"
 #include "core/option_text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -76,7 +76,7 @@ int ranks_of(const BenchmarkOptions& o, const Communicator& world) {
 }  // namespace
 
 Representative representative(const std::vector<Measured>& all) {
-  LUPINE_EXPECTS(!all.empty() && !all.front().runs.empty());
+  SPEEDWELL_EXPECTS(!all.empty() && !all.front().runs.empty());
   const Measured* measured = &all.front();
   const BenchmarkRun* best = &measured->runs.front();
   const auto before = [](const BenchmarkResult& a, const BenchmarkResult& b) {
@@ -180,4 +180,4 @@ void Campaign::on_first(int ranks, const std::function<void(const Communicator&)
   });
 }
 
-}  // namespace lupine
+}  // namespace speedwell

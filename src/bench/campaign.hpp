@@ -3,7 +3,7 @@
 /// Runs of several configurations of a benchmark, one after the other.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include "comm/communicator.hpp"
 #include "io/hpl_dat.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A run with its setup: references into the list that it was chosen from.
 struct Representative {
@@ -41,7 +41,7 @@ void pair_grids(HplDat& dat);
 /// chosen; a look-ahead above 1 is taken as 1.
 /// @param dat from a file, or from lists on the command line (its path is then empty)
 /// @throws UsageError that names the lines, or the options, where a grid has more than `ranks`
-///         ranks, or a value is larger than Lupine's limit
+///         ranks, or a value is larger than Speedwell's limit
 std::vector<BenchmarkOptions> configurations(const HplDat& dat, const BenchmarkOptions& base,
                                              int ranks);
 
@@ -88,4 +88,4 @@ class Campaign {
   std::vector<Setup> setups_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Of campaign.hpp, what the reading of a command line needs: no run, no MPI.
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <vector>
 
 #include "bench/campaign.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 HplDat choices_of(const BenchmarkOptions& options) {
   HplDat dat;
@@ -36,4 +36,4 @@ void pair_grids(HplDat& dat) {
                     dat.p.size(), dat.q.size()));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

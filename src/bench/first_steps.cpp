@@ -11,7 +11,7 @@
 #include "host/thread_scope.hpp"
 #include "setup/footprint.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 std::optional<StepWindow> BenchmarkRunner::window(const LuPlan& lu, std::int64_t columns) const {
   const StepSequence steps(grid().rows(lu.n, lu.nb), grid().columns(lu.n, lu.nb), lu.width);
@@ -28,7 +28,7 @@ bool BenchmarkRunner::retune(const Tuning& tuning, std::int64_t columns) {
 FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
   const ThreadScope threads(machine_.threads());
   const std::optional<StepWindow> accepted = window(setup().lu, columns);
-  LUPINE_EXPECTS(accepted.has_value());
+  SPEEDWELL_EXPECTS(accepted.has_value());
   const StepWindow& steps = *accepted;
   const Generator generator(setup().options, all());
   warm_up();
@@ -54,4 +54,4 @@ FirstSteps BenchmarkRunner::first_steps(std::int64_t columns) {
   return {times[0], times[1], steps.operations / std::max(times[3] - times[2], least)};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "host/processor.hpp"
 #include "setup/memory.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -94,4 +94,4 @@ double memory_rate(MemoryPass pass, std::int64_t bytes, int threads, double seco
   return static_cast<double>(bytes) / fastest(clock, seconds, [&] { memory.pass(pass); });
 }
 
-}  // namespace lupine
+}  // namespace speedwell

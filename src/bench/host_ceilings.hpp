@@ -12,7 +12,7 @@
 #include "core/scalar.hpp"
 #include "device/buffer.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Flop/s on numbers that stay in registers: multiplications and additions both count.
 /// @param precision fp64, fp32, or bf16 (products of pairs, summed in FP32)
@@ -53,4 +53,4 @@ class HostMemory {
 double memory_rate(MemoryPass pass, std::int64_t bytes, int threads, double seconds,
                    const Clock& clock);
 
-}  // namespace lupine
+}  // namespace speedwell

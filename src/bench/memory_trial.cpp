@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 constexpr double most_of_a_gpu = 8e9;  // more takes longer, and shows the same rate
@@ -35,4 +35,4 @@ void MemoryTrial::run() {
   queue_->synchronize();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

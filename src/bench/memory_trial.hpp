@@ -10,7 +10,7 @@
 #include "bench/host_ceilings.hpp"
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// STREAM's triad by a CPU's threads; a copy on a GPU.
 class MemoryTrial {
@@ -35,4 +35,4 @@ class MemoryTrial {
   std::unique_ptr<Queue> queue_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

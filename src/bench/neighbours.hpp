@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 /// 32, 64, 96, 128, 192, 256, ... up to `most`: 32 and 96 times powers of two.
 inline std::vector<std::int64_t> block_sizes(std::int64_t most) {
@@ -39,4 +39,4 @@ std::vector<T> neighbours(const std::vector<T>& series, T center, std::ptrdiff_t
   return all;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 #include "core/matrix_traits.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -49,4 +49,4 @@ double score(std::int64_t n, double seconds) {
   return benchmark_flops(n) / seconds / 1e9;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

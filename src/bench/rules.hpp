@@ -4,13 +4,13 @@
 /// each with its verdict.
 #pragma once
 
-#include <lupine/benchmark.hpp>
+#include <speedwell/benchmark.hpp>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 /// What the rules ask of a run.
 struct JudgedRun {
@@ -36,4 +36,4 @@ std::vector<RuleVerdict> rules_of(const JudgedRun& run);
 /// The score in GFLOP/s by the rules: (2/3 n^3 + 3/2 n^2) / seconds / 10^9, whatever was computed.
 double score(std::int64_t n, double seconds);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 std::size_t most_spans(int ranks) {
@@ -37,4 +37,4 @@ RunTrace RunTracer::gather() {
   return run;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include "comm/time_line.hpp"
 #include "core/run_context.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The spans of all ranks, in seconds of rank 0's clock.
 struct RunTrace {
@@ -36,4 +36,4 @@ class RunTracer {
   RunContext::Tracing tracing_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,11 +5,11 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 std::optional<StepWindow> step_window(const StepSequence& steps, std::int64_t n, int lookahead,
                                       bool overlaps, std::int64_t columns) {
-  LUPINE_EXPECTS(columns >= 1);
+  SPEEDWELL_EXPECTS(columns >= 1);
   const auto begin = [&](std::int64_t step) {
     return step < steps.count() ? steps[step].begin.value : n;
   };
@@ -25,4 +25,4 @@ std::optional<StepWindow> step_window(const StepSequence& steps, std::int64_t n,
   return StepWindow{first, last, operations(first) - operations(last)};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

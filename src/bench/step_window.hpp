@@ -8,7 +8,7 @@
 
 #include "grid/step.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A window of steps, from the end of one step to the end of another. In the window as many panels
 /// are factored as are applied; before it, while the look-ahead fills, more are factored.
@@ -25,4 +25,4 @@ struct StepWindow {
 std::optional<StepWindow> step_window(const StepSequence& steps, std::int64_t n, int lookahead,
                                       bool overlaps, std::int64_t columns);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include "bench/tune.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "io/text.hpp"
 #include "revision.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -120,7 +120,7 @@ ProfileEntry entry_of(const Setup& setup, const TuneOutcome& outcome) {
           outcome.rate / giga,
           outcome.default_rate / giga,
           utc_text(std::time(nullptr)),
-          LUPINE_REVISION};
+          SPEEDWELL_REVISION};
 }
 
 }  // namespace
@@ -140,4 +140,4 @@ TunedBenchmark tune(const Communicator& all, const BenchmarkOptions& options, co
   return tuned;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine tune`: finds the fastest tuning of one benchmark by timing short factorizations.
+/// `speedwell tune`: finds the fastest tuning of one benchmark by timing short factorizations.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 #include "io/profile.hpp"
 #include "setup/plan.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The outcome of tune(), equal on every rank.
 struct TunedBenchmark {
@@ -42,4 +42,4 @@ struct TuneProgress {
 TunedBenchmark tune(const Communicator& all, const BenchmarkOptions& options, const TuneList& list,
                     double seconds, const TuneProgress& progress);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 
 #include "bench/neighbours.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -222,4 +222,4 @@ TuneOutcome search_tuning(const Tuning& start, const TuneSpace& space, const Mea
   return Search(start, space, measure, clock, deadline, compared).run();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "core/clock.hpp"
 #include "core/tuning.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The tunings among which the search chooses.
 struct TuneSpace {
@@ -71,4 +71,4 @@ TuneOutcome time_tunings(const Tuning& start, const TuneList& list, const TuneSp
 TuneOutcome search_tuning(const Tuning& start, const TuneSpace& space, const MeasureRate& measure,
                           const Clock& clock, double deadline, const Compared& compared = {});
 
-}  // namespace lupine
+}  // namespace speedwell

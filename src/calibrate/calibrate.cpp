@@ -2,7 +2,7 @@
 #include "calibrate/calibrate.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@
 #include "io/text.hpp"
 #include "setup/memory.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -154,7 +154,7 @@ Calibration Calibrator::run() {
   const std::string date = text_of_rank_0(
       all_, utc_text(std::time(nullptr)).substr(0, std::string("2026-11-22").size()));
   const int threads = machine_.facts().run.threads;
-  source_ = fmt::format("lupine predict --calibrate, {}, {} of {}", date,
+  source_ = fmt::format("speedwell predict --calibrate, {}, {} of {}", date,
                         counted(all_.size(), "rank"), counted(threads, "thread"));
   set_machine();
   set_device();
@@ -307,4 +307,4 @@ Calibration calibrate(const Machine& machine, const std::optional<MachineModel>&
   return Calibrator(times, earlier).run();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

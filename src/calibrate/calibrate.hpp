@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine predict --calibrate`: measures the machine on which it runs, as a MachineModel.
+/// `speedwell predict --calibrate`: measures the machine on which it runs, as a MachineModel.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 #include "model/machine_model.hpp"
 #include "setup/machine.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// How well the model of an operation fits its measured times.
 struct CalibratedOperation {
@@ -46,4 +46,4 @@ struct Calibration {
 Calibration calibrate(const Machine& machine, const std::optional<MachineModel>& earlier,
                       double seconds);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include "calibrate/machine_times.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "device/device_traits.hpp"
 #include "setup/product_trial.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -243,4 +243,4 @@ double MachineTimes::tile() const {
       10);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 #include "calibrate/operation_trials.hpp"
 #include "setup/machine.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Measures a machine. All ranks measure at the same time, and the slowest one counts. Each
 /// function is collective, and its result is equal on every rank.
@@ -61,4 +61,4 @@ class MachineTimes {
   double seconds_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

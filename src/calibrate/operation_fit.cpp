@@ -8,7 +8,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -86,9 +86,9 @@ void fit_dimension(std::span<const TimedShape> shapes, const Dimension& d, Opera
 // All errors are linear in the rate's inverse and one half size. So each dimension is fitted in
 // turn, until nothing changes.
 OperationFit fit_operation(std::span<const TimedShape> shapes) {
-  LUPINE_EXPECTS(!shapes.empty());
+  SPEEDWELL_EXPECTS(!shapes.empty());
   for (const TimedShape& s : shapes)
-    LUPINE_EXPECTS(s.work > 0 && s.rows > 0 && s.columns > 0 && s.width > 0 && s.seconds > 0);
+    SPEEDWELL_EXPECTS(s.work > 0 && s.rows > 0 && s.columns > 0 && s.width > 0 && s.seconds > 0);
   OperationFit fit;
   OperationModel& model = fit.model;
   fit_rate(shapes, model);
@@ -109,4 +109,4 @@ OperationFit fit_operation(std::span<const TimedShape> shapes) {
   return fit;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -7,7 +7,7 @@
 
 #include "model/machine_model.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A measured time of an operation. OperationKind says what the numbers mean for each operation.
 struct TimedShape {
@@ -32,4 +32,4 @@ struct OperationFit {
 /// @pre there is a shape, and all numbers are above 0
 OperationFit fit_operation(std::span<const TimedShape> shapes);
 
-}  // namespace lupine
+}  // namespace speedwell

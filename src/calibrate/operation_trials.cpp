@@ -11,7 +11,7 @@
 #include "matrix/distributed_matrix.hpp"
 #include "matrix/panel_ring.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -36,7 +36,7 @@ class Walk {
  public:
   Walk(AnyMatrix whole, std::int64_t rows, std::int64_t columns)
       : whole_(whole), rows_(rows), columns_(columns) {
-    LUPINE_EXPECTS(rows <= whole.rows && columns <= whole.columns);
+    SPEEDWELL_EXPECTS(rows <= whole.rows && columns <= whole.columns);
   }
   AnyMatrix next() {
     const std::int64_t across = whole_.columns / columns_;
@@ -67,7 +67,7 @@ double OperationTrials::bytes(std::int64_t order) {
 
 OperationTrials::OperationTrials(Device& device, std::int64_t order, bool polls)
     : device_(device), order_(order), queue_(device.make_queue(Priority::normal)) {
-  LUPINE_EXPECTS(order >= least_order);
+  SPEEDWELL_EXPECTS(order >= least_order);
   const std::int64_t widest = order / widest_part;
   for (const Precision storage : storages) {
     const std::int64_t ld = DistributedMatrix::leading_dimension(order);
@@ -362,4 +362,4 @@ void OperationTrials::add_vector_products(Precision storage) {
     });
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The operations of runs at the shapes of runs, for timing one after the other: by their times
-/// `lupine predict --calibrate` fits a device's model.
+/// `speedwell predict --calibrate` fits a device's model.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "device/device.hpp"
 #include "model/machine_model.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// An operation at one shape. OperationKind says what work and sizes mean.
 struct OperationTrial {
@@ -99,4 +99,4 @@ class OperationTrials {
   std::vector<OperationTrial> all_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 #include "core/expects.hpp"
 #include "core/fastest.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -106,7 +106,7 @@ class Partner {
 
 PairTimes pair_times(const Communicator& all, int other, std::int64_t bytes, double seconds,
                      const Clock& clock) {
-  LUPINE_EXPECTS(other > 0 && other < all.size() && bytes > 0);
+  SPEEDWELL_EXPECTS(other > 0 && other < all.size() && bytes > 0);
   const bool takes_part = all.rank() == 0 || all.rank() == other;
   std::vector<std::byte> memory = agreed(all, [&] {
     return std::vector<std::byte>(takes_part ? static_cast<std::size_t>(bytes) : 0);
@@ -128,4 +128,4 @@ PairTimes pair_times(const Communicator& all, int other, std::int64_t bytes, dou
   return times;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include "comm/communicator.hpp"
 #include "core/clock.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 struct PairTimes {
   double latency = 0;    ///< seconds of a message of 0 bytes
@@ -27,4 +27,4 @@ struct PairTimes {
 PairTimes pair_times(const Communicator& all, int other, std::int64_t bytes, double seconds,
                      const Clock& clock);
 
-}  // namespace lupine
+}  // namespace speedwell

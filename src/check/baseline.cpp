@@ -2,7 +2,7 @@
 #include "check/baseline.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,13 +12,13 @@
 #include "io/json.hpp"
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* schema = "lupine-baseline/1";
+constexpr const char* schema = "speedwell-baseline/1";
 
 /// The indices of the places on each host, in the order of the check.
 std::map<std::string, std::vector<std::size_t>> places_by_host(const NodeCheck& check) {
@@ -41,7 +41,7 @@ Baseline Baseline::read(const std::string& path) {
                     printable(path, longest_path), file.problem));
   const auto damaged = [&](const std::string& why) {
     return UsageError(
-        fmt::format("--baseline '{}' is no baseline: {}; allowed: a file that lupine "
+        fmt::format("--baseline '{}' is no baseline: {}; allowed: a file that speedwell "
                     "check has written, or a new one",
                     printable(path, longest_path), why));
   };
@@ -143,4 +143,4 @@ void Baseline::write() const {
   write_json(path_, document);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

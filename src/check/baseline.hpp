@@ -9,7 +9,7 @@
 
 #include "check/node_check.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A file of figures, by node. Its nodes have the same processor and the same devices.
 class Baseline {
@@ -48,4 +48,4 @@ class Baseline {
   std::map<std::string, Node> nodes_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

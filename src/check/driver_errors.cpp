@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -47,4 +47,4 @@ DriverErrors memory_errors(const SystemFiles& files) {
   return errors;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

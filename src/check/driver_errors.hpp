@@ -9,7 +9,7 @@
 #include "sensors/nvml.hpp"
 #include "sensors/system_file.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 struct DriverErrors {
   std::vector<std::string> serious;    ///< data may have been lost, or a repair waits for a reset
@@ -22,4 +22,4 @@ DriverErrors gpu_errors(const GpuState& state);
 /// (Documentation/admin-guide/RAS/main.rst). None where there is no such driver.
 DriverErrors memory_errors(const SystemFiles& files);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -28,7 +28,7 @@
 #include "setup/rates.hpp"
 #include "transport/transport.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -118,7 +118,7 @@ class MachineCheck {
            facts.gpus.empty() ? "cpu" : facts.gpus[static_cast<std::size_t>(rank)]});
     utsname system{};
     ::uname(&system);
-    add("Lupine", LUPINE_VERSION " (" LUPINE_REVISION ")");
+    add("Speedwell", SPEEDWELL_VERSION " (" SPEEDWELL_REVISION ")");
     add("system", fmt::format("{} {}", system.sysname, system.release));
     add("MPI", mpi_version());
     add("BLAS", blas_description());
@@ -386,4 +386,4 @@ std::string text_of(const CheckedPlace& place) {
                      place.device == "cpu" ? "" : ", " + place.device);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine check`: whether all ranks and nodes of a job are as fast as the others, and alike.
+/// `speedwell check`: whether all ranks and nodes of a job are as fast as the others, and alike.
 #pragma once
 
 #include <mpi.h>
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -14,7 +14,7 @@
 #include "check/outliers.hpp"
 #include "setup/machine.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A device of a rank. A process alone checks all GPUs that it may use: then rank 0 has several.
 struct CheckedPlace {
@@ -80,4 +80,4 @@ std::string worse_text(const CheckedFigure& figure, double value, double usual,
 /// "rank 37 on node12, GPU 5"
 std::string text_of(const CheckedPlace& place);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -7,7 +7,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -48,7 +48,7 @@ int pairing_rounds(int size) {
 // Edge i of the ring joins places i and i + 1. Even edges are round 0 and odd ones round 1, but for
 // the edge that closes a ring of odd size: it would meet another one of round 0.
 std::optional<int> partner(int place, int size, int round) {
-  LUPINE_EXPECTS(0 <= place && place < size && round < pairing_rounds(size));
+  SPEEDWELL_EXPECTS(0 <= place && place < size && round < pairing_rounds(size));
   const int before = (place + size - 1) % size;
   for (const int edge : {place, before})
     if (round == (size % 2 == 1 && edge == size - 1 ? 2 : edge % 2))
@@ -56,4 +56,4 @@ std::optional<int> partner(int place, int size, int round) {
   return std::nullopt;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 /// Which numbers of a quantity are good ones.
 enum class Better { higher, lower };
@@ -44,4 +44,4 @@ int pairing_rounds(int size);
 /// The partner of a place in this round; nothing: it has none.
 std::optional<int> partner(int place, int size, int round);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -12,7 +12,7 @@
 #include "comm/interruption.hpp"
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -57,7 +57,7 @@ Attempt attempt(const std::function<void()>& work) {
 
 /// Throws the error that all ranks have agreed on. @pre one.outcome is not fine
 [[noreturn]] void raise(const Attempt& one, int rank) {
-  LUPINE_EXPECTS(one.outcome != Outcome::fine);
+  SPEEDWELL_EXPECTS(one.outcome != Outcome::fine);
   if (one.outcome == Outcome::usage) throw UsageError(one.words, one.where, rank);
   if (one.outcome == Outcome::does_not_fit) throw NotEnoughMemory(one.words, one.where, rank);
   if (one.outcome == Outcome::out_of_memory) throw OutOfMemory(one.words, one.where, rank);
@@ -200,4 +200,4 @@ void on_rank_0(const Communicator& all, const std::function<void()>& work) {
       all, all.rank() == 0 ? work : [] {});
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,7 +4,7 @@
 /// given up.
 #pragma once
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <exception>
 #include <functional>
@@ -20,7 +20,7 @@
 #include "core/memory_fault.hpp"
 #include "core/option_text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Runs `work`, which must not communicate, on every rank. Collective.
 /// @throws on every rank, with the same words, if `work` threw on any rank: UsageError if no rank
@@ -112,4 +112,4 @@ std::invoke_result_t<Work> agreed(const Communicator& all, Work&& work) {
   return std::move(*result);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "comm/communicator.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
 #include <mpi-ext.h>
 #ifdef MPIX_CUDA_AWARE_SUPPORT
-#define LUPINE_MPI_QUERIES_CUDA
+#define SPEEDWELL_MPI_QUERIES_CUDA
 #endif
 #endif
 
@@ -26,7 +26,7 @@
 #include "core/expects.hpp"
 #include "core/forks.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -264,7 +264,7 @@ void Communicator::all_gather(std::span<const double> mine, std::span<double> al
 
 void Communicator::all_gather(std::span<std::byte> parts) const {
   const std::size_t each = parts.size() / size_;
-  LUPINE_EXPECTS(each * size_ == parts.size());
+  SPEEDWELL_EXPECTS(each * size_ == parts.size());
   const auto wait = waiting("MPI_Allgather");
   if (each <= static_cast<std::size_t>(std::numeric_limits<int>::max()))
     return check_mpi(MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, parts.data(), static_cast<int>(each),
@@ -352,7 +352,7 @@ std::string mpi_version() {
 }
 
 bool mpi_takes_device_memory() {
-#ifdef LUPINE_MPI_QUERIES_CUDA
+#ifdef SPEEDWELL_MPI_QUERIES_CUDA
   return MPIX_Query_cuda_support() == 1;
 #else
   return false;
@@ -368,4 +368,4 @@ MpiSession::~MpiSession() {
   if (!mpi_is_over()) MPI_Finalize();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -15,7 +15,7 @@
 
 #include "core/run_context.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Checks MPI's return code of `call`, such as "MPI_Bcast".
 /// @throws Fault "MPI_Bcast failed: <MPI's error string>" unless `code` is MPI_SUCCESS
@@ -189,4 +189,4 @@ class MpiSession {
   MpiSession& operator=(const MpiSession&) = delete;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

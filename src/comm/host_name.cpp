@@ -5,7 +5,7 @@
 
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 const std::string& host_name() {
   static const std::string host = [] {
@@ -17,4 +17,4 @@ const std::string& host_name() {
   return host;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -69,7 +69,7 @@ void stop_if_interrupted(const Communicator& all) {
 
 void stop(const Communicator& all) {
   Interrupt* const interrupt = all.run().interrupt();
-  LUPINE_EXPECTS(interrupt != nullptr);
+  SPEEDWELL_EXPECTS(interrupt != nullptr);
   interrupt->end();
   throw Interrupted(words(&all, *interrupt));
 }
@@ -123,4 +123,4 @@ void Interruption::settle() {
   throw Interrupted(text);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

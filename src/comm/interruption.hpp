@@ -4,7 +4,7 @@
 #pragma once
 
 #include <mpi.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <exception>
 #include <memory>
@@ -17,7 +17,7 @@
 #include "comm/communicator.hpp"
 #include "core/run_context.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Whether any rank of the run has ended. While it waits for the other ranks, this one goes on
 /// asking. Collective, unless the run has no Interrupt, as on all ranks or on none: then false.
@@ -106,4 +106,4 @@ std::invoke_result_t<Work> Interruption::during(const Work& work, const Release&
   if constexpr (!std::is_void_v<Result>) return std::move(*result);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

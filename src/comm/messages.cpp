@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "comm/messages.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <exception>
 #include <limits>
 
 #include "comm/mpi_start.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -65,4 +65,4 @@ bool Messages::test() {
   return all_done(sends_) && received;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A set of messages in flight, all with the same tag. The memory of a message must stay valid
 /// until the message is done. Messages from one rank to another arrive in the order of their sends.
@@ -45,4 +45,4 @@ class Messages {
   std::vector<MPI_Request> receives_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,14 +3,14 @@
 
 #include <mpi.h>
 #include <unistd.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <cstdlib>
 
 #include "comm/communicator.hpp"
 #include "core/forks.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -57,4 +57,4 @@ void start_mpi() {
   std::atexit(finish);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 /// Whether MPI can be called, and the start of MPI for programs that do not call MPI themselves.
 #pragma once
 
-namespace lupine {
+namespace speedwell {
 
 /// Initializes MPI (MPI_THREAD_SERIALIZED: for threads that take turns) unless it is initialized
 /// already. If this function has initialized MPI, MPI is finalized at the program's exit. @throws
@@ -17,4 +17,4 @@ void require_mpi();
 /// Whether MPI is finalized. Destructors ask this, and do not call MPI if it is.
 bool mpi_is_over();
 
-}  // namespace lupine
+}  // namespace speedwell

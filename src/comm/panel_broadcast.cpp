@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "comm/panel_broadcast.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -11,7 +11,7 @@
 #include "comm/mpi_start.hpp"
 #include "core/numbers.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -243,4 +243,4 @@ bool PanelBroadcast::test() {
   return !engine_ || engine_->test();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -7,7 +7,7 @@
 /// segment on. One engine over MPI_Isend, MPI_Irecv and MPI_Testsome runs any schedule.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What one rank does with one segment of the panel. Ranks are relative to the root: the root is 0.
 struct SegmentRoute {
@@ -81,4 +81,4 @@ class PanelBroadcast {
   std::unique_ptr<Engine> engine_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "comm/process_grid.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <string>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -45,4 +45,4 @@ Distribution ProcessGrid::columns(std::int64_t n, std::int64_t nb) const {
   return {n, nb, shape_.npcol, me_.column};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

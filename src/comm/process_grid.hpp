@@ -7,7 +7,7 @@
 #include "grid/distribution.hpp"
 #include "grid/grid_shape.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The process grid as this rank sees it, with communicators of its own.
 class ProcessGrid {
@@ -40,4 +40,4 @@ class ProcessGrid {
   Communicator column_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

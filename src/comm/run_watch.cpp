@@ -21,7 +21,7 @@
 
 #include "core/trace.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -85,7 +85,7 @@ std::string siblings_in_trouble() {
 }
 
 void complain(const std::string& words) {
-  const std::string line = fmt::format("lupine: {}\n", words);
+  const std::string line = fmt::format("speedwell: {}\n", words);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -209,4 +209,4 @@ ProcessWatch::ProcessWatch(double limit, const std::string& purpose, const char*
   waiting_.emplace(watch_.get(), call);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -16,7 +16,7 @@
 #include "core/clock.hpp"
 #include "core/stall_watch.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Where a rank runs: its host's name and its process number there.
 struct RankPlace {
@@ -80,4 +80,4 @@ class ProcessWatch {
   std::optional<StallWatch::Waiting> waiting_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

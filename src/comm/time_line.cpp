@@ -6,7 +6,7 @@
 #include <limits>
 #include <span>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -67,4 +67,4 @@ double TimeLine::on_rank_0(double time) const {
   return time - first_.offset - drift_ * (time - first_.time);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -7,7 +7,7 @@
 #include "comm/communicator.hpp"
 #include "core/clock.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Converts times of this rank's clock to times of rank 0's clock. Two readings, before and after
 /// the work whose times are compared, find the offset of the clocks: rank 0 asks each rank for its
@@ -39,4 +39,4 @@ class TimeLine {
   double drift_ = 0;  ///< seconds that this rank's clock gains on rank 0's in one of its seconds
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,7 +14,7 @@
 #include "compare/lapack_run.hpp"
 #include "compare/solve_run.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -65,7 +65,7 @@ BenchmarkContest::BenchmarkContest(const Communicator& world, const CompareOptio
     } else if (solver == SolverKind::hpl) {
       enter(machine, solver, hpl);
     } else if (solver == SolverKind::solve) {
-      // lupine::solve is planned by its first step.
+      // speedwell::solve is planned by its first step.
       options.precision = Precision::automatic;
       options.pivoting = Pivoting::partial;
       enter(machine, solver, options);
@@ -137,7 +137,7 @@ void BenchmarkContest::add_product(std::string name, std::string bounds, Product
 void BenchmarkContest::add_registers() {
   const int threads = threads_;
   const auto registers = [&](Precision precision, const char* bounds) {
-    add_ceiling({.name = fmt::format("registers {}", lupine::name(precision)),
+    add_ceiling({.name = fmt::format("registers {}", speedwell::name(precision)),
                  .unit = gflops,
                  .bounds = bounds},
                 [=, this](Devices&) {
@@ -189,7 +189,7 @@ Turn BenchmarkContest::lapack_turn(LapackDriver driver) {
   return lapack_run(driver, alone_, setup_.options, threads_, run_);
 }
 
-Turn BenchmarkContest::lupine_turn(std::size_t entry) {
+Turn BenchmarkContest::speedwell_turn(std::size_t entry) {
   const Setup& setup = setups_[entry];
   if (comparison_.solvers[entry].solver == SolverKind::solve) return solve_run(world_, setup, run_);
   const BenchmarkResult result = BenchmarkRunner(world_.handle(), setup, run_.hooks()).run().result;
@@ -224,4 +224,4 @@ void BenchmarkContest::measure_ceilings() {
     measure(comparison_.ceilings[i], measures_[i], devices);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine compare` with a benchmark's matrix: HPL-MxP, lupine::solve, HPL and LAPACK in turns.
-/// After each round of turns, the rates that bound theirs are measured.
+/// `speedwell compare` with a benchmark's matrix: HPL-MxP, speedwell::solve, HPL and LAPACK in
+/// turns. After each round of turns, the rates that bound theirs are measured.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -16,7 +16,7 @@
 #include "compare/contest.hpp"
 #include "setup/plan.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// All solvers, HPL too, solve HPL-MxP's system. All ranks measure a ceiling at the same time.
 /// setup() is that of HPL-MxP in its first precision.
@@ -32,7 +32,7 @@ class BenchmarkContest final : public Contest {
                    const Profile& profile);
 
  private:
-  Turn lupine_turn(std::size_t entry) override;
+  Turn speedwell_turn(std::size_t entry) override;
   Turn lapack_turn(LapackDriver driver) override;
   void measure_ceilings() override;
 
@@ -55,4 +55,4 @@ class BenchmarkContest final : public Contest {
   std::vector<Measure> measures_;  // one of each ceiling
 };
 
-}  // namespace lupine
+}  // namespace speedwell

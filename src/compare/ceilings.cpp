@@ -8,7 +8,7 @@
 #include "compare/comparison.hpp"
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 constexpr int least_runs = 3;  // of each product, even if they take longer than `seconds`
@@ -16,7 +16,7 @@ constexpr int least_runs = 3;  // of each product, even if they take longer than
 
 std::vector<UpdateShape> update_shapes(std::int64_t n, int nprow, int npcol, std::int64_t width,
                                        std::int64_t largest) {
-  LUPINE_EXPECTS(n >= 1 && nprow >= 1 && npcol >= 1 && width >= 1 && largest >= 1);
+  SPEEDWELL_EXPECTS(n >= 1 && nprow >= 1 && npcol >= 1 && width >= 1 && largest >= 1);
   constexpr int sizes = 4;
   std::vector<UpdateShape> shapes;
   double sum = 0;
@@ -57,4 +57,4 @@ ProductRate product_rate(Device& device, Product product, Precision precision,
   return result;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

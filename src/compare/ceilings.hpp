@@ -11,7 +11,7 @@
 #include "core/clock.hpp"
 #include "setup/product_trial.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The shape of the updates in some steps of a run, and these steps' part of its operations.
 struct UpdateShape {
@@ -41,4 +41,4 @@ struct ProductRate {
 ProductRate product_rate(Device& device, Product product, Precision precision,
                          std::span<const UpdateShape> shapes, double seconds, const Clock& clock);
 
-}  // namespace lupine
+}  // namespace speedwell

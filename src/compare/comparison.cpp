@@ -10,7 +10,7 @@
 #include "core/option_text.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 std::string_view solver_name(SolverKind solver, Field field) {
   if (field == Field::real) return name(solver);
@@ -110,7 +110,7 @@ double known_error(const Turn& turn) {
 }
 
 const Turn& fastest_turn(const ComparedSolver& entry) {
-  LUPINE_EXPECTS(!entry.turns.empty());
+  SPEEDWELL_EXPECTS(!entry.turns.empty());
   return *std::min_element(entry.turns.begin(), entry.turns.end(),
                            [](const Turn& a, const Turn& b) { return a.seconds < b.seconds; });
 }
@@ -137,4 +137,4 @@ double rate_over_run(std::span<const ShapeRate> shapes) {
   return time > 0 ? work / time : 0;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The measurements of `lupine compare` for one n, as plain values, and ratios computed from them.
+/// The measurements of `speedwell compare` for one n, as plain values, and ratios computed from
+/// them.
 #pragma once
 
-#include <lupine/options.hpp>
-#include <lupine/solve.hpp>
+#include <speedwell/options.hpp>
+#include <speedwell/solve.hpp>
 
 #include <array>
 #include <cstdint>
@@ -19,9 +20,9 @@
 #include "generate/gallery.hpp"
 #include "setup/run_sensors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
-/// The solvers: HPL-MxP, lupine::solve with A in memory, HPL, and LAPACK's dgesv (FP64), dsgesv
+/// The solvers: HPL-MxP, speedwell::solve with A in memory, HPL, and LAPACK's dgesv (FP64), dsgesv
 /// (FP32 factors, refined to FP64), dgesvx (FP64, with condition number and bounds of errors) and
 /// dgesvxx (as dgesvx, refined by dgerfsx with residuals in twice FP64's precision).
 enum class SolverKind { mxp, solve, hpl, dgesv, dsgesv, dgesvx, dgesvxx };
@@ -105,8 +106,8 @@ struct Turn {
   double scaled_residual = unknown;  ///< of several right-hand sides, the largest
   std::string failure{};             ///< why the turn gave no solution; empty if it did
   double check_seconds = unknown;    ///< the part of `seconds` for errors of x and condition number
-  std::vector<SolveStep> steps{};    ///< lupine::solve: its steps; if it solved, the last one did
-  std::string note{};                ///< what a reader should know of a turn that passed
+  std::vector<SolveStep> steps{};  ///< speedwell::solve: its steps; if it solved, the last one did
+  std::string note{};              ///< what a reader should know of a turn that passed
   std::optional<SensorReport> sensors{};  ///< LAPACK's energy is of the call, in the first phase
 
   std::optional<LevelResult> level{};        ///< with levels; `failure` says then why there is no x
@@ -119,8 +120,8 @@ struct Turn {
 struct ComparedSolver {
   Field field = Field::real;  ///< whose numbers the system has
   SolverKind solver = SolverKind::mxp;
-  std::optional<Level> level{};           ///< of lupine::solve's factors; nothing: as it chooses
-  std::optional<Accuracy> accuracy{};     ///< of lupine::solve; nothing: its default
+  std::optional<Level> level{};           ///< of speedwell::solve's factors; nothing: as it chooses
+  std::optional<Accuracy> accuracy{};     ///< of speedwell::solve; nothing: its default
   double lu_bytes = unknown;              ///< with levels: of a rank's LU, without A in FP64
   Precision precision = Precision::fp64;  ///< precision that its updates read
   std::int64_t nb = 0;                    ///< block size; 0: LAPACK chooses its own
@@ -206,4 +207,4 @@ struct ShapeRate {
 /// The rate of all operations together, where those of one shape take time weight / rate.
 double rate_over_run(std::span<const ShapeRate> shapes);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include "compare/contest.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -11,7 +11,7 @@
 #include "comm/agreement.hpp"
 #include "compare/lapack_run.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 bool Contest::passed() const {
   std::int64_t good = comparison_.passed() ? 1 : 0;
@@ -36,7 +36,7 @@ Turn Contest::turn(std::size_t entry) {
   const auto driver = lapack_driver(comparison_.solvers[entry].solver);
   if (!driver) {
     try {
-      return lupine_turn(entry);
+      return speedwell_turn(entry);
     } catch (const AgreedFault& fault) {
       return {.failure = fault.what()};
     } catch (const UsageError& error) {
@@ -72,4 +72,4 @@ void Contest::require_solver() const {
                                  name(all.front().solver), all.front().skipped));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine compare`: solvers solve the same system in turns.
+/// `speedwell compare`: solvers solve the same system in turns.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 #include "setup/plan.hpp"
 #include "setup/run_sensors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What is compared. HPL-MxP takes part once with each of `precisions`, in this order.
 struct CompareOptions {
@@ -36,7 +36,7 @@ struct CompareOptions {
   std::vector<Precision> precisions{Precision::bf16, Precision::fp16, Precision::fp32};
 };
 
-/// The comparison for one n. Lupine's solvers run on all ranks; LAPACK runs on rank 0 with that
+/// The comparison for one n. Speedwell's solvers run on all ranks; LAPACK runs on rank 0 with that
 /// rank's threads, while the other ranks wait without using their cores. Constructors plan every
 /// solver's turns; a solver that is not available, or does not fit, is skipped with the
 /// reason. Members are collective, and throw a UsageError or AgreedFault on every rank.
@@ -46,7 +46,7 @@ class Contest {
   Contest& operator=(const Contest&) = delete;
   virtual ~Contest() = default;
 
-  /// The setup of the first of Lupine's solvers.
+  /// The setup of the first of Speedwell's solvers.
   const Setup& setup() const { return setup_; }
   /// The measurements so far. They are complete on rank 0 alone.
   const Comparison& comparison() const { return comparison_; }
@@ -78,11 +78,11 @@ class Contest {
 
  private:
   virtual void prepare() {}  ///< before the turns of a round
-  virtual Turn lupine_turn(std::size_t entry) = 0;
+  virtual Turn speedwell_turn(std::size_t entry) = 0;
   /// On rank 0. A contest that enters one of LAPACK's drivers has such turns.
   virtual Turn lapack_turn(LapackDriver driver);
   virtual void measure_ceilings() {}
   Turn turn(std::size_t entry);
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include "compare/gallery_contest.hpp"
 
 #include <fmt/format.h>
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <complex>
@@ -20,7 +20,7 @@
 #include "solve/attempt.hpp"
 #include "solve/solver.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -36,7 +36,7 @@ double vector_bytes(const LuPlan& lu, std::int64_t rhs) {
          refining_bytes(rows, columns);
 }
 
-/// Why lupine::solve() does not fit beside A, b and x on rank 0's node; empty if it does.
+/// Why speedwell::solve() does not fit beside A, b and x on rank 0's node; empty if it does.
 /// @param ranks those on the node
 std::string solve_obstacle(const LuSetup& setup, std::int64_t rhs, int ranks) {
   const LuPlan& lu = setup.lu;
@@ -66,12 +66,12 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
     : Contest(world, who.monitor),
       options_(options),
       host_(make_device({.kind = DeviceKind::cpu, .threads = 1})) {
-  LUPINE_EXPECTS(who.gallery.has_value());
+  SPEEDWELL_EXPECTS(who.gallery.has_value());
   comparison_.n = options.n;
   comparison_.rhs = who.rhs > 0 ? who.rhs : options.n;
   comparison_.gallery = who.gallery;
   comparison_.by_accuracy = who.accuracy;
-  LUPINE_EXPECTS(!who.accuracy || comparison_.rhs == 1);
+  SPEEDWELL_EXPECTS(!who.accuracy || comparison_.rhs == 1);
   {
     const Machine machine(world.handle(), options_.run);
     threads_ = machine.threads();
@@ -120,7 +120,7 @@ void GalleryContest::enter_solve(const Machine& machine, std::optional<Accuracy>
 }
 
 // Makes the system, and keeps A unless that would leave too little memory to a solver of
-// LAPACK. (lupine::solve() reads A where it lies.)
+// LAPACK. (speedwell::solve() reads A where it lies.)
 void GalleryContest::prepare() {
   const std::int64_t n = comparison_.n;
   double most = 0;
@@ -179,7 +179,7 @@ Turn GalleryContest::lapack_turn(LapackDriver driver) {
 }
 
 // Also where A is not kept it is computed before the clock starts.
-Turn GalleryContest::lupine_turn(std::size_t entry) {
+Turn GalleryContest::speedwell_turn(std::size_t entry) {
   const std::int64_t n = comparison_.n;
   Buffer memory;
   on_rank_0(world_, [&] {
@@ -244,4 +244,4 @@ void GalleryContest::judge(const Solution& solution, Turn& turn) const {
   }
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine compare` with a matrix of the gallery, and `lupine compare --accuracy`: lupine::solve
-/// and LAPACK solve a user system, in turns.
+/// `speedwell compare` with a matrix of the gallery, and `speedwell compare --accuracy`:
+/// speedwell::solve and LAPACK solve a user system, in turns.
 #pragma once
 
-#include <lupine/options.hpp>
-#include <lupine/solve.hpp>
+#include <speedwell/options.hpp>
+#include <speedwell/solve.hpp>
 
 #include <memory>
 #include <optional>
@@ -19,14 +19,14 @@
 #include "setup/machine.hpp"
 #include "setup/plan.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A and all right-hand sides lie in rank 0's memory in FP64.
 ///
-/// A turn of `solve` is the whole call of lupine::solve() with Matrix::dense and default options:
-/// on several ranks, sending the other ranks their parts of A is a part of it. A turn of LAPACK, on
-/// rank 0 alone, is the call of the driver; the copies of A and b that it overwrites are made
-/// before. Every column of x is verified with A and b computed again; or, in a comparison of
+/// A turn of `solve` is the whole call of speedwell::solve() with Matrix::dense and default
+/// options: on several ranks, sending the other ranks their parts of A is a part of it. A turn of
+/// LAPACK, on rank 0 alone, is the call of the driver; the copies of A and b that it overwrites are
+/// made before. Every column of x is verified with A and b computed again; or, in a comparison of
 /// accuracies, where the system is a KnownSystem, compared with the known x.
 ///
 /// setup() is that of the first step of `solve`. Where that does not fit: the machine, and the
@@ -44,7 +44,7 @@ class GalleryContest final : public Contest {
   void enter_solve(const Machine& machine, std::optional<Accuracy> accuracy = {});
   /// Computes A at the first round, and keeps it for the later ones where memory allows.
   void prepare() override;
-  Turn lupine_turn(std::size_t entry) override;
+  Turn speedwell_turn(std::size_t entry) override;
   Turn lapack_turn(LapackDriver driver) override;
   void fill(MatrixView<double> a) const;
   std::vector<double> right_hand_sides() const;
@@ -64,4 +64,4 @@ class GalleryContest final : public Contest {
   Buffer kept_;                       // A; or empty
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "compare/gallery_residual.hpp"
 
-#include <lupine/benchmark.hpp>
+#include <speedwell/benchmark.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 #include "device/cpu/dense.hpp"
 #include "refine/refinement.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -77,7 +77,7 @@ void fill_right_hand_sides(const GallerySystem& system, std::int64_t row, std::i
 }  // namespace
 
 double gallery_residual(const GallerySystem& system, MatrixView<const double> x) {
-  LUPINE_EXPECTS(x.rows == system.numbers() && x.columns >= 1);
+  SPEEDWELL_EXPECTS(x.rows == system.numbers() && x.columns >= 1);
   const std::int64_t n = system.n();
   const std::int64_t parts = parts_of(system.field());
   const std::int64_t height = std::min(n, strip_rows);
@@ -109,4 +109,4 @@ double gallery_residual(const GallerySystem& system, MatrixView<const double> x)
   return worst;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 #include "core/matrix_view.hpp"
 #include "generate/gallery.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The scaled residual (docs/numerics.md, section 1.3) of the column of x whose residual is the
 /// largest, where column k solves for right-hand side k; NaN if that of any column is. A and b are
@@ -15,4 +15,4 @@ namespace lupine {
 /// @pre x has system.numbers() rows and at least one column
 double gallery_residual(const GallerySystem& system, MatrixView<const double> x);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -36,7 +36,7 @@ double KnownSystem::rounded(double entry) const {
 
 void KnownSystem::fill(const ProcessGrid&, const Distribution& rows, const Distribution& columns,
                        PartWriter& a) const {
-  LUPINE_EXPECTS(field() == Field::real);
+  SPEEDWELL_EXPECTS(field() == Field::real);
   a.by_columns([&](std::int64_t first, MatrixView<double> to) {
 #pragma omp parallel for schedule(static)
     for (std::int64_t j = 0; j < to.columns; ++j) {
@@ -84,4 +84,4 @@ std::vector<double> KnownSystem::right_hand_side() const {
   return b;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

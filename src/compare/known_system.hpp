@@ -11,7 +11,7 @@
 #include "generate/gallery.hpp"
 #include "source/source.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A matrix of the gallery, rounded to multiples of q, and x whose numbers are 1 or -1: where
 /// numbers() times the largest magnitude is at most 2^52 q, all sums of A x are exact in FP64, in
@@ -51,4 +51,4 @@ class KnownSystem final : public MatrixSource {
   double quantum_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -19,7 +19,7 @@
 #include "setup/memory.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -87,7 +87,7 @@ std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rh
 
 ComparedSolver lapack_entry(const Communicator& world, SolverKind solver, std::int64_t n,
                             std::int64_t rhs, int threads, Field field) {
-  LUPINE_EXPECTS(lapack_driver(solver).has_value());
+  SPEEDWELL_EXPECTS(lapack_driver(solver).has_value());
   const LapackDriver driver = *lapack_driver(solver);
   const bool mixed = driver == LapackDriver::dsgesv;
   ComparedSolver entry;
@@ -102,7 +102,7 @@ ComparedSolver lapack_entry(const Communicator& world, SolverKind solver, std::i
 }
 
 double relative_error(std::span<const double> x, std::span<const double> solution) {
-  LUPINE_EXPECTS(x.size() == solution.size());
+  SPEEDWELL_EXPECTS(x.size() == solution.size());
   double error = 0;
   double norm = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -182,4 +182,4 @@ Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkO
   return lapack_run(driver, system, threads, run);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

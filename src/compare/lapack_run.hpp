@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A system of `lupine compare`, solved by LAPACK.
+/// A system of `speedwell compare`, solved by LAPACK.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <functional>
 #include <optional>
@@ -16,7 +16,7 @@
 #include "core/scalar.hpp"
 #include "host/lapack.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The driver of a solver that is LAPACK's.
 std::optional<LapackDriver> lapack_driver(SolverKind solver);
@@ -75,4 +75,4 @@ double relative_error(std::span<const double> x, std::span<const double> solutio
 /// below, or if the threshold is 0 or less, which means no check.
 std::string residual_failure(double scaled_residual, double threshold);
 
-}  // namespace lupine
+}  // namespace speedwell

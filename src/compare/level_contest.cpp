@@ -17,7 +17,7 @@
 #include "solve/factors.hpp"
 #include "solve/scaled_matrix.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -115,7 +115,7 @@ double LevelContest::error_of(const Scales& scales, const Vector& y) const {
 }
 
 // What is only measured, the first solve and the counts, comes after the clock has stopped.
-Turn LevelContest::lupine_turn(std::size_t entry) {
+Turn LevelContest::speedwell_turn(std::size_t entry) {
   const LevelTraits& level = traits(*comparison_.solvers[entry].level);
   const LuPlan& lu = setups_[entry].lu;
   const ThreadScope threads(machine_.threads());
@@ -167,4 +167,4 @@ Turn LevelContest::lupine_turn(std::size_t entry) {
   return turn;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

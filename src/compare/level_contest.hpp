@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `lupine compare --levels`: levels of precision solve one system in turns.
+/// `speedwell compare --levels`: levels of precision solve one system in turns.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 #include "solve/factored_system.hpp"
 #include "solve/user_matrix.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// FP64 and O0 take part once, the other levels once with each 16-bit precision. They solve a
 /// system of the gallery whose x is known; see KnownSystem.
@@ -34,7 +34,7 @@ class LevelContest final : public Contest {
 
  private:
   void enter(Level level, Precision precision, const Profile& profile);
-  Turn lupine_turn(std::size_t entry) override;
+  Turn speedwell_turn(std::size_t entry) override;
   /// Makes A, x and b in blocks of this size, unless they are there.
   void load(std::int64_t nb);
   /// y of (R A C) y = R b, refined.
@@ -52,4 +52,4 @@ class LevelContest final : public Contest {
   Vector x_;                       // along columns
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "element/rounding.hpp"
 #include "grid/step.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -193,4 +193,4 @@ RangeCounts range_counts(const Communicator& all, Device& device, const Distribu
                 }));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include "matrix/distributed_matrix.hpp"
 #include "solve/scaled_matrix.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Of R A C, rounded to `to`.
 RangeCounts range_counts(const Communicator& all, Device& device, const ScaledMatrix& a,
@@ -21,4 +21,4 @@ RangeCounts range_counts(const Communicator& all, Device& device, const ScaledMa
 RangeCounts range_counts(const Communicator& all, Device& device, const DistributedMatrix& lu,
                          const LuPlan& plan);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include "compare/solve_run.hpp"
 
 #include <fmt/format.h>
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <memory>
 #include <utility>
@@ -16,7 +16,7 @@
 #include "solve/solver.hpp"
 #include "source/source.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -94,4 +94,4 @@ Turn solve_run(const Communicator& all, const Setup& setup, const RunContext& ru
   return turn;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace lupine {
+namespace speedwell {
 
 /// Takes memory by Memory::take(bytes), and gives it back by Memory::give_back(block, bytes).
 template <class T, class Memory>
@@ -19,4 +19,4 @@ struct Allocator {
   bool operator==(const Allocator&) const { return true; }
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,10 +3,10 @@
 
 #include <chrono>
 
-namespace lupine {
+namespace speedwell {
 
 double SteadyClock::now() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

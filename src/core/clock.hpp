@@ -3,7 +3,7 @@
 /// The only source of time. It is an interface, so that a simulated machine can have its own clock.
 #pragma once
 
-namespace lupine {
+namespace speedwell {
 
 class Clock {
  public:
@@ -18,4 +18,4 @@ class SteadyClock final : public Clock {
   double now() const override;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace lupine {
+namespace speedwell {
 
 /// "1 rank", "2 ranks", of a noun whose plural ends in s.
 template <class Count>
@@ -15,4 +15,4 @@ std::string counted(Count count, std::string_view noun) {
   return text;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

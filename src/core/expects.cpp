@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace lupine {
+namespace speedwell {
 
 // The program is wrong and must not go on, so this prints by itself; app/ prints all other text.
 void broken_precondition(const char* condition, const char* file, int line) noexcept {
@@ -12,4 +12,4 @@ void broken_precondition(const char* condition, const char* file, int line) noex
   std::abort();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -7,7 +7,7 @@
 
 #include "core/clock.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Seconds that the fastest of several runs of `work` took; at least 1e-9. Runs begin until
 /// `seconds` have passed, and at least `least` runs are made.
@@ -26,4 +26,4 @@ double fastest(const Clock& clock, double seconds, Work work, int least = 1) {
   return best;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <thread>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -89,4 +89,4 @@ AheadOfForks::~AheadOfForks() {
   --own_calls();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

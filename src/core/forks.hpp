@@ -8,7 +8,7 @@
 #include <atomic>
 #include <mutex>
 
-namespace lupine {
+namespace speedwell {
 
 /// Holds up every fork() of another thread while the lock lives. For short work that waits for no
 /// other process; one thread at a time has it.
@@ -45,4 +45,4 @@ class MadeOnce {
   std::atomic<const T*> value_ = nullptr;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

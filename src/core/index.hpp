@@ -6,7 +6,7 @@
 #include <compare>
 #include <cstdint>
 
-namespace lupine {
+namespace speedwell {
 
 template <class Tag>
 struct Index {
@@ -24,4 +24,4 @@ using GlobalIndex = Index<struct GlobalTag>;
 /// A row or column of one rank's part of the matrix, 0-based.
 using LocalIndex = Index<struct LocalTag>;
 
-}  // namespace lupine
+}  // namespace speedwell

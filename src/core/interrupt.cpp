@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace lupine {
+namespace speedwell {
 
 Interrupt::Interrupt(InterruptFunction function, const Clock& clock, Exchange exchange)
     : function_(std::move(function)), clock_(clock), exchange_(std::move(exchange)) {}
@@ -38,4 +38,4 @@ void Interrupt::fail(std::exception_ptr thrown) {
   end();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 /// Whether a call of the library is to end early.
 #pragma once
 
-#include <lupine/progress.hpp>
+#include <speedwell/progress.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 #include "core/clock.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The state of one rank. Once it has ended, operations of its device return without a result, so
 /// that all work drains quickly; the ranks then agree on the end (comm/interruption.hpp), and
@@ -85,4 +85,4 @@ inline bool has_ended(Interrupt* interrupt) {
   return interrupt != nullptr && interrupt->ended();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

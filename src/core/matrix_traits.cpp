@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/matrix_traits.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 std::string matrices_where(bool MatrixTraits::*fact, bool value) {
   std::string names;
@@ -10,4 +10,4 @@ std::string matrices_where(bool MatrixTraits::*fact, bool value) {
   return names;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,14 +4,14 @@
 /// kernels/element/matrix_spec.hpp, and its parameters in generate/generator.cpp.
 #pragma once
 
-#include <lupine/error.hpp>
-#include <lupine/options.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/options.hpp>
 
 #include <array>
 #include <string>
 #include <string_view>
 
-namespace lupine {
+namespace speedwell {
 
 struct MatrixTraits {
   MatrixKind kind;
@@ -44,4 +44,4 @@ constexpr const MatrixTraits& traits_of(MatrixKind kind) {
 /// The names of all kinds whose `fact` is `value`, between commas: "fasi-higham, hpl".
 std::string matrices_where(bool MatrixTraits::*fact, bool value);
 
-}  // namespace lupine
+}  // namespace speedwell

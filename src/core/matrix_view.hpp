@@ -3,14 +3,14 @@
 /// A column-major matrix in memory that the view does not own.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <type_traits>
 
 #include "core/numbers.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 template <class T>
 struct MatrixView {
@@ -58,4 +58,4 @@ constexpr std::int64_t leading_dimension(std::int64_t rows, std::int64_t line) {
   return whole % page == 0 ? whole + line : whole;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

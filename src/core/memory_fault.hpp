@@ -3,9 +3,9 @@
 /// The fault of one rank that has not enough memory.
 #pragma once
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
-namespace lupine {
+namespace speedwell {
 
 /// Memory that this rank could not get. agree() makes an OutOfMemory of it, on all ranks.
 class MemoryFault : public Fault {
@@ -13,4 +13,4 @@ class MemoryFault : public Fault {
   using Fault::Fault;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -7,7 +7,7 @@
 
 #include "core/matrix_traits.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -161,21 +161,21 @@ std::string allowed_names() {
   return list;
 }
 
-#define LUPINE_NAMED(Enum)                                    \
+#define SPEEDWELL_NAMED(Enum)                                 \
   template std::optional<Enum> parse<Enum>(std::string_view); \
   template std::string allowed_names<Enum>();
-LUPINE_NAMED(Benchmark)
-LUPINE_NAMED(Pivoting)
-LUPINE_NAMED(Precision)
-LUPINE_NAMED(MatrixKind)
-LUPINE_NAMED(GridOrder)
-LUPINE_NAMED(RefineMethod)
-LUPINE_NAMED(ConditionCheck)
-LUPINE_NAMED(Accuracy)
-LUPINE_NAMED(BroadcastMethod)
-LUPINE_NAMED(DeviceKind)
-LUPINE_NAMED(CommMethod)
-LUPINE_NAMED(Fp64Products)
-#undef LUPINE_NAMED
+SPEEDWELL_NAMED(Benchmark)
+SPEEDWELL_NAMED(Pivoting)
+SPEEDWELL_NAMED(Precision)
+SPEEDWELL_NAMED(MatrixKind)
+SPEEDWELL_NAMED(GridOrder)
+SPEEDWELL_NAMED(RefineMethod)
+SPEEDWELL_NAMED(ConditionCheck)
+SPEEDWELL_NAMED(Accuracy)
+SPEEDWELL_NAMED(BroadcastMethod)
+SPEEDWELL_NAMED(DeviceKind)
+SPEEDWELL_NAMED(CommMethod)
+SPEEDWELL_NAMED(Fp64Products)
+#undef SPEEDWELL_NAMED
 
-}  // namespace lupine
+}  // namespace speedwell

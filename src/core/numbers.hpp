@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace lupine {
+namespace speedwell {
 
 /// Unit roundoff of FP64, 2^-53: half of std::numeric_limits<double>::epsilon().
 inline constexpr double eps = 0x1p-53;
@@ -23,4 +23,4 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return ceil_div(value, unit) * unit;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -7,12 +7,12 @@
 /// Another struct of options needs its own for_each_option, declared beside that struct.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <concepts>
 #include <type_traits>
 
-namespace lupine {
+namespace speedwell {
 
 /// `Options` is `Struct`, const or not.
 template <class Options, class Struct>
@@ -81,4 +81,4 @@ void for_each_option(Options& options, const Visit& visit) {
   visit("probe_seed", probe_seed);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

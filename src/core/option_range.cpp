@@ -5,7 +5,7 @@
 
 #include "core/option_text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 std::string range_text(const OptionRange& range, std::uint64_t largest) {
   const auto limit = [](double value) { return option_text(static_cast<std::uint64_t>(value)); };
@@ -20,4 +20,4 @@ std::string range_text(const OptionRange& range, std::uint64_t largest) {
   return text;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

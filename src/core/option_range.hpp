@@ -11,7 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace lupine {
+namespace speedwell {
 
 /// The finite numbers that a user may give to an option.
 struct OptionRange {
@@ -20,7 +20,7 @@ struct OptionRange {
   double to = std::numeric_limits<double>::infinity();  ///< infinity: the largest of its type
   bool above = false;                                   ///< the number is above `from`
   bool below = false;                                   ///< the number is below `to`
-  std::optional<int> open{};  ///< stands for Lupine's choice, where a program gives the option
+  std::optional<int> open{};  ///< stands for Speedwell's choice, where a program gives the option
   std::string_view unit{};    ///< "seconds"
 };
 
@@ -70,13 +70,14 @@ constexpr bool is_in(const OptionRange& range, Number number) {
          (range.below ? value < range.to : value <= range.to) && value - value == 0;
 }
 
-/// Whether the number leaves the choice to Lupine.
+/// Whether the number leaves the choice to Speedwell.
 template <class Number>
 constexpr bool is_open(const OptionRange& range, Number number) {
   return range.open && static_cast<double>(number) == *range.open;
 }
 
-/// Whether an option's value leaves the choice to Lupine: an empty list or text, or such a number.
+/// Whether an option's value leaves the choice to Speedwell: an empty list or text, or such a
+/// number.
 template <class Value>
 constexpr bool is_left_open(std::string_view option, const Value& value) {
   if constexpr (requires { value.empty(); })
@@ -103,4 +104,4 @@ std::string range_text(const OptionRange& range) {
   return range_text(range, std::is_integral_v<Number> ? static_cast<std::uint64_t>(largest) : 0);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -33,4 +33,4 @@ std::string option_text(bool value) {
   return value ? "on" : "off";
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 
 #include "core/option_fields.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The value as a user types it: a number with the fewest digits that give the same number, an
 /// enumeration by its name, a bool as "on" or "off", a list with commas between its values.
@@ -57,4 +57,4 @@ std::vector<OptionText> option_texts(const Options& options) {
   return all;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

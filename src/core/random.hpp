@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace lupine {
+namespace speedwell {
 
 /// SplitMix64's output function, a bijection of 64 bits (G. L. Steele, D. Lea, C. H. Flood, "Fast
 /// splittable pseudorandom number generators", OOPSLA 2014).
@@ -32,7 +32,7 @@ constexpr double symmetric_number(std::uint64_t bits) {
 /// The random numbers with which a matrix is judged, each by its place. They follow from the seed,
 /// which is not known to whoever makes the matrix (host/process_seed.hpp): a matrix that knows the
 /// vectors that probe it can hide from them whatever is wrong with it. The sequences are none of
-/// those of which Lupine makes matrices: a probe that is a column of the matrix shows nothing of
+/// those of which Speedwell makes matrices: a probe that is a column of the matrix shows nothing of
 /// its inverse.
 class Probes {
  public:
@@ -55,4 +55,4 @@ class Probes {
   std::uint64_t state_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/run_context.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 const RunContext& RunContext::none() {
   static const SteadyClock clock;
@@ -9,4 +9,4 @@ const RunContext& RunContext::none() {
   return context;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,7 +14,7 @@
 #include "core/stall_watch.hpp"
 #include "core/trace.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What a caller adds to a run; null: nothing. Equal on all ranks, but for their values.
 struct RunHooks {
@@ -145,4 +145,4 @@ class RunContext {
   Trace* trace_ = nullptr;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace lupine {
+namespace speedwell {
 
 enum class Activity : std::uint8_t;
 class Trace;
@@ -25,4 +25,4 @@ class RunMeter {
   virtual void add_samples(Trace& trace) const = 0;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

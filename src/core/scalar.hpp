@@ -3,7 +3,7 @@
 /// 16-bit floating-point numbers as storage, and views of matrices of any precision.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <complex>
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include "core/expects.hpp"
 #include "core/matrix_view.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// FP16, IEEE 754 binary16: 1 sign bit, 5 exponent bits, 10 fraction bits.
 struct Half {
@@ -144,14 +144,14 @@ struct AnyView {
   /// This matrix with elements of type T. @pre precision == precision_of<T>, field == field_of<T>
   template <class T>
   MatrixView<Element<T>> as() const {
-    LUPINE_EXPECTS(precision == precision_of<T> && field == field_of<T>);
+    SPEEDWELL_EXPECTS(precision == precision_of<T> && field == field_of<T>);
     return {reinterpret_cast<Element<T>*>(data), rows, columns, ld};
   }
 
  private:
   /// @pre precision == Precision::fp16x3
   MatrixView<Element<Half>> plane(std::int64_t index) const {
-    LUPINE_EXPECTS(precision == Precision::fp16x3);
+    SPEEDWELL_EXPECTS(precision == Precision::fp16x3);
     return {reinterpret_cast<Element<Half>*>(data) + index * ld, rows, columns, 2 * ld};
   }
 };
@@ -183,7 +183,7 @@ template <class T, class Byte>
 MatrixView<std::conditional_t<std::is_const_v<Byte>, const T, T>> elements_of(
     const AnyView<Byte>& m) {
   using Element = std::conditional_t<std::is_const_v<Byte>, const T, T>;
-  LUPINE_EXPECTS(m.element_bytes() == std::int64_t{sizeof(T)});
+  SPEEDWELL_EXPECTS(m.element_bytes() == std::int64_t{sizeof(T)});
   return {reinterpret_cast<Element*>(m.data), m.rows, m.columns, m.ld};
 }
 
@@ -192,7 +192,7 @@ MatrixView<std::conditional_t<std::is_const_v<Byte>, const T, T>> elements_of(
 /// @pre m.precision is not fp16x3
 template <class Byte, class Use>
 decltype(auto) with_elements(const AnyView<Byte>& m, const Use& use) {
-  LUPINE_EXPECTS(planes_of(m.precision) == 1);
+  SPEEDWELL_EXPECTS(planes_of(m.precision) == 1);
   switch (m.element_bytes()) {
     case 16:
       return use(elements_of<std::complex<double>>(m));
@@ -209,7 +209,7 @@ decltype(auto) with_elements(const AnyView<Byte>& m, const Use& use) {
 /// its result. @pre m.precision is fp64 or fp32
 template <class Byte, class Use>
 decltype(auto) with_storage(const AnyView<Byte>& m, const Use& use) {
-  LUPINE_EXPECTS(m.precision == Precision::fp64 || m.precision == Precision::fp32);
+  SPEEDWELL_EXPECTS(m.precision == Precision::fp64 || m.precision == Precision::fp32);
   return m.precision == Precision::fp64 ? use(m.template as<double>())
                                         : use(m.template as<float>());
 }
@@ -218,9 +218,9 @@ decltype(auto) with_storage(const AnyView<Byte>& m, const Use& use) {
 template <class Byte, class Use>
 decltype(auto) with_numbers(const AnyView<Byte>& m, const Use& use) {
   if (m.field == Field::real) return with_storage(m, use);
-  LUPINE_EXPECTS(m.precision == Precision::fp64 || m.precision == Precision::fp32);
+  SPEEDWELL_EXPECTS(m.precision == Precision::fp64 || m.precision == Precision::fp32);
   return m.precision == Precision::fp64 ? use(m.template as<std::complex<double>>())
                                         : use(m.template as<std::complex<float>>());
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 
 #include "core/memory_fault.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -127,4 +127,4 @@ StallWatch::Pause::~Pause() {
   --watch_->note_.pauses;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -21,7 +21,7 @@
 
 #include "core/clock.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 enum class Activity : std::uint8_t;
 
@@ -128,4 +128,4 @@ class StallWatch {
   std::thread thread_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -69,4 +69,4 @@ RankTrace Trace::take() {
   return std::exchange(trace_, {});
 }
 
-}  // namespace lupine
+}  // namespace speedwell

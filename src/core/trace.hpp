@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 /// A row of the trace's picture: one queue of the device, or the host. Spans of one track do not
 /// overlap.
@@ -121,4 +121,4 @@ class Trace {
   RankTrace trace_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

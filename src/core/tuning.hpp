@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace lupine {
+namespace speedwell {
 
 struct Tuning {
   std::int64_t nb = 1;     ///< block size
@@ -15,4 +15,4 @@ struct Tuning {
   bool operator==(const Tuning&) const = default;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace lupine {
+namespace speedwell {
 
 Buffer::Buffer(void* data, std::int64_t bytes, Release release)
     : data_(data), bytes_(bytes), release_(std::move(release)) {}
@@ -24,4 +24,4 @@ Buffer::~Buffer() {
   if (data_) release_(data_);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

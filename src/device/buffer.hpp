@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace lupine {
+namespace speedwell {
 
 /// Owns a piece of device memory: its destructor calls `release`. Empty by default.
 class Buffer {
@@ -32,4 +32,4 @@ class Buffer {
   Release release_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

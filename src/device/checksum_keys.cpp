@@ -7,7 +7,7 @@
 #include "cpu/vector_loops.hpp"
 #include "host/process_seed.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -40,4 +40,4 @@ std::uint64_t checksum_of(std::span<const int> exponents) {
   return sum;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

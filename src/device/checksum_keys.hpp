@@ -9,7 +9,7 @@
 
 #include "element/checksum.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// PlaceKeys of so many rows and columns, equal in every call of a process. They follow from
 /// process_seed(): nobody knows them before it runs, whatever A is.
@@ -26,4 +26,4 @@ MatrixChecksum checksum_of(std::span<const double> vector);
 /// A checksum of exponents: each change of one changes it.
 std::uint64_t checksum_of(std::span<const int> exponents);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,18 +5,18 @@
 
 #include <utility>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/expects.hpp"
 #include "device/out_of_memory.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 void Device::multiply_extended(Queue& /*queue*/, Transpose /*transpose*/, ConstAnyMatrix /*a*/,
                                MatrixView<const double> /*x*/, MatrixView<double> /*ax*/,
                                double* /*abs_rows*/, MatrixView<double> /*abs_ax*/,
                                MatrixChecksum* /*checksum*/) {
-  LUPINE_EXPECTS(multiplies_extended());
+  SPEEDWELL_EXPECTS(multiplies_extended());
 }
 
 MemoryFault out_of_memory(std::int64_t bytes, std::string_view words) {
@@ -32,4 +32,4 @@ std::unique_ptr<PeerGroup> Device::join_peers(std::span<const std::byte>, int, i
   throw Fault("this device sends to no other without its host");
 }
 
-}  // namespace lupine
+}  // namespace speedwell

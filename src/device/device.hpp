@@ -9,7 +9,7 @@
 /// MatrixSpec::diagonal points to host memory, which must not change before the queue is done.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -33,7 +33,7 @@
 #include "element/matrix_spec.hpp"
 #include "grid/distribution.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The control data of a rounded panel: its scale.
 struct PanelControl {
@@ -223,7 +223,7 @@ class Device {
   /// A new group's identity, made on one rank and then given to all for join_peers().
   /// @pre connects_peers()
   virtual std::vector<std::byte> make_peer_id() {
-    LUPINE_EXPECTS(connects_peers());
+    SPEEDWELL_EXPECTS(connects_peers());
     return {};
   }
   /// Joins the PeerGroup of `size` ranks with this identity, as `rank`. Collective over the group's
@@ -454,13 +454,13 @@ struct DeviceOptions {
 ///         machine; Fault if the device fails
 std::unique_ptr<Device> make_device(const DeviceOptions& options);
 
-/// The number of GPUs that this process sees: 0 if Lupine was built without CUDA, if there is no
+/// The number of GPUs that this process sees: 0 if Speedwell was built without CUDA, if there is no
 /// NVIDIA driver, or if all GPUs are too old.
 int count_gpus();
 /// Why count_gpus() is 0, in words for the user; empty if it is not 0.
 std::string why_no_gpus();
-/// Whether this is memory of a GPU that the host cannot read. False where neither Lupine nor the
+/// Whether this is memory of a GPU that the host cannot read. False where neither Speedwell nor the
 /// caller has loaded CUDA.
 bool in_gpu_memory(const void* data);
 
-}  // namespace lupine
+}  // namespace speedwell

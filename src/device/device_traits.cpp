@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/device_traits.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 
 #include "core/scalar.hpp"
 #include "device/cpu/tiled_update.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -87,4 +87,4 @@ std::int64_t scratch_bytes(const LuPlan& plan) {
   return solves + sums + emulated * width * planes_of(p) * std::int64_t{sizeof(float)};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,13 +4,13 @@
 /// device needs a row in device_traits.cpp and a folder beside device/cpu.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 
 #include "grid/lu_plan.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The kind of processor and precision that the update runs with. setup/defaults.cpp chooses block
 /// sizes by it.
@@ -63,4 +63,4 @@ const DeviceTraits& traits_of(DeviceKind kind);
 /// FP32 copies for an emulated update or of a C of 16 bits, and 16-bit copies for solves and tiles.
 std::int64_t scratch_bytes(const LuPlan& plan);
 
-}  // namespace lupine
+}  // namespace speedwell

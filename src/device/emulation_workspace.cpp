@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -40,4 +40,4 @@ double emulation_bytes(const LuPlan& plan) {
                              static_cast<double>(plan.parts() * plan.nb));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -7,7 +7,7 @@
 
 #include "grid/lu_plan.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The columns of C in one FP64 product of a GPU's update, at most.
 constexpr std::int64_t fp64_update_columns = 4096;
@@ -26,4 +26,4 @@ double emulation_workspace(double rows, double columns, double inner);
 /// step: narrower panels would save little of it.
 double emulation_bytes(const LuPlan& plan);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace lupine {
+namespace speedwell {
 
 std::unique_ptr<Device> make_device(const DeviceOptions& options) {
   const bool cuda =
@@ -32,4 +32,4 @@ std::string why_no_gpus() {
   return cuda_devices().why_none;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,9 +8,9 @@
 
 #include "core/memory_fault.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The fault "out of memory: 3 GiB <words>", such as "out of memory: 3 GiB could not be had".
 MemoryFault out_of_memory(std::int64_t bytes, std::string_view words);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,12 +3,12 @@
 /// What a device says of itself that takes time and computes nothing.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <map>
 #include <string>
 
-namespace lupine {
+namespace speedwell {
 
 /// What a device says of itself that takes time and computes nothing: that of a simulated machine
 /// (docs/prediction.md).
@@ -21,4 +21,4 @@ struct Paper {
   std::map<Precision, std::string> rates{};
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 
 #include "device/queue.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The library by which devices send to each other, or the reason why there is none.
 struct PeerSupport {
@@ -41,4 +41,4 @@ class PeerGroup {
                         std::span<const PeerMessage> receives) = 0;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace lupine {
+namespace speedwell {
 
 /// One algorithm that the library offered for a class of products C <- C + A B.
 struct ProductChoice {
@@ -34,4 +34,4 @@ struct VariantChoice {
   std::string why{};               ///< what decided; empty: the time
 };
 
-}  // namespace lupine
+}  // namespace speedwell

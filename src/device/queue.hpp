@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace lupine {
+namespace speedwell {
 
 /// The order in which the device serves its queues: high before raised before normal.
 enum class Priority { normal, raised, high };
@@ -37,4 +37,4 @@ class Queue {
   virtual void wait(const Event& event) = 0;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include "factor/equal_vector.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 void* EqualMemory::take(std::size_t bytes) {
   return ::operator new(bytes);
@@ -13,4 +13,4 @@ void EqualMemory::give_back(void* block, std::size_t) noexcept {
   ::operator delete(block);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 
 #include "core/allocator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The memory of EqualVectors. In a simulation (paper/host.cpp) all simulated ranks, which live in
 /// one process, have that of each vector in common.
@@ -22,4 +22,4 @@ struct EqualMemory {
 template <class T>
 using EqualVector = std::vector<T, Allocator<T, EqualMemory>>;
 
-}  // namespace lupine
+}  // namespace speedwell

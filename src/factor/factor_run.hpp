@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace lupine {
+namespace speedwell {
 
 struct FactorRun {
   std::int64_t steps = -1;  ///< number of steps after which to stop; < 0: factor all columns
@@ -15,4 +15,4 @@ struct FactorRun {
   bool rehearses = false;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,7 +14,7 @@
 #include "factor/sweep.hpp"
 #include "matrix/wide_part.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -477,11 +477,12 @@ class BlockLu {
 
 FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const LuPlan& plan,
                         const ColumnsDone& done, const FactorRun& how) {
-  LUPINE_EXPECTS(plan.n == a.rows().size() && plan.nb == a.rows().block());
-  LUPINE_EXPECTS(plan.grid == transport.grid().shape());
-  LUPINE_EXPECTS(a.storage() == plan.storage() && a.field() == plan.field);
-  LUPINE_EXPECTS(a.field() == Field::real || (plan.pivoting == Pivoting::partial && !plan.narrow));
-  LUPINE_EXPECTS(a.storage() == Precision::fp32 || plan.pivoting == Pivoting::partial);
+  SPEEDWELL_EXPECTS(plan.n == a.rows().size() && plan.nb == a.rows().block());
+  SPEEDWELL_EXPECTS(plan.grid == transport.grid().shape());
+  SPEEDWELL_EXPECTS(a.storage() == plan.storage() && a.field() == plan.field);
+  SPEEDWELL_EXPECTS(a.field() == Field::real ||
+                    (plan.pivoting == Pivoting::partial && !plan.narrow));
+  SPEEDWELL_EXPECTS(a.storage() == Precision::fp32 || plan.pivoting == Pivoting::partial);
   std::optional<BlockLu> lu;  // which allocates
   agree(transport.grid().all(), [&] { lu.emplace(transport, a, plan, how); });
   FactorOutcome outcome = lu->run(done);
@@ -489,4 +490,4 @@ FactorOutcome factorize(Transport& transport, DistributedMatrix& a, const LuPlan
   return outcome;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

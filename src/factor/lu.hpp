@@ -6,7 +6,7 @@
 /// docs/numerics.md; the order of the work: src/factor/README.md.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,7 @@
 #include "matrix/distributed_matrix.hpp"
 #include "transport/transport.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The result of a factorization. All members but the times are equal on every rank.
 struct FactorOutcome : FactorVerdict {
@@ -65,4 +65,4 @@ FactorMemory factor_memory(const LuPlan& plan);
 /// of so many columns.
 std::int64_t wide_bytes(const LuPlan& plan, std::int64_t chunk);
 
-}  // namespace lupine
+}  // namespace speedwell

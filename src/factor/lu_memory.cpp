@@ -6,7 +6,7 @@
 #include "matrix/wide_part.hpp"
 #include "transport/row_exchange.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 std::int64_t wide_bytes(const LuPlan& plan, std::int64_t chunk) {
   return WidePart::bytes(plan.storage(), plan.width, std::max(plan.width, chunk));
@@ -29,4 +29,4 @@ FactorMemory factor_memory(const LuPlan& plan) {
           stages ? ring.bytes() + exchanges + panel + diagonal : 0};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,7 +14,7 @@
 #include "factor/factor_run.hpp"
 #include "factor/queue_times.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A panel that was measured.
 struct PanelTime {
@@ -66,7 +66,7 @@ struct Beside {
 /// @param columns all that are updated in the step
 /// @pre column > 0
 inline Beside forecast(const PanelLaw& panel, double column, std::int64_t columns) {
-  LUPINE_EXPECTS(column > 0);
+  SPEEDWELL_EXPECTS(column > 0);
   constexpr std::int64_t unit = 512;  // products of fewer columns are slow
   const double updates = column * static_cast<double>(columns);
   double best = panel.seconds(1) + updates;
@@ -147,4 +147,4 @@ class Pace {
   PanelLaw law_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include <span>
 
-namespace lupine {
+namespace speedwell {
 
 PivotMoves::PivotMoves(Device& device, const Distribution& rows, std::int64_t width, int slots,
                        EqualVector<std::int64_t>& pivots)
@@ -28,4 +28,4 @@ const DeviceRowMoves& PivotMoves::of(const Panel& q, const Carrier& carrier,
   return slot.moves;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

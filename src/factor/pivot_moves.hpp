@@ -14,7 +14,7 @@
 #include "transport/row_exchange.hpp"
 #include "transport/transport.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Computes the moves of rows of each panel once, and keeps the moves of the latest panels.
 class PivotMoves {
@@ -44,4 +44,4 @@ class PivotMoves {
   std::vector<Slot> slots_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

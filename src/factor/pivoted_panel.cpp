@@ -6,7 +6,7 @@
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -46,7 +46,7 @@ PivotedPanel::PivotedPanel(Transport& transport, DistributedMatrix& a, const LuP
 
 void PivotedPanel::factor(Queue& queue, const Step& s, std::int64_t* pivots, FactorStatus* status,
                           double& waited, const Poll& poll) {
-  LUPINE_EXPECTS(s.in_column);
+  SPEEDWELL_EXPECTS(s.in_column);
   step_ = s;
   pivots_ = pivots;
   status_ = status;
@@ -143,4 +143,4 @@ PivotOffers PivotedPanel::gather_offers(Queue& queue, std::int64_t j) {
   return {messages_.data(), column_.size(), column_.rank(), shared};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

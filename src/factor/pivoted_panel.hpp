@@ -11,7 +11,7 @@
 #include "matrix/panel_ring.hpp"
 #include "transport/transport.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A right-looking, recursive LU, so that most of the work is matrix products. Every rank of the
 /// process column works on the first rows of the panel (those of the diagonal block) and on its own
@@ -77,4 +77,4 @@ class PivotedPanel {
   const Poll* poll_ = nullptr;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "factor/queue_times.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -9,7 +9,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 double& FactorTimes::of(Phase phase) {
   switch (phase) {
@@ -46,8 +46,8 @@ QueueTimes::QueueTimes(FactorTimes& totals, const RunContext& run, Queue& idle)
 }
 
 void QueueTimes::finish() {
-  LUPINE_EXPECTS(std::all_of(spans_.begin(), spans_.end(),
-                             [](const Span& span) { return span.end->reached(); }));
+  SPEEDWELL_EXPECTS(std::all_of(spans_.begin(), spans_.end(),
+                                [](const Span& span) { return span.end->reached(); }));
   while (!spans_.empty()) take_first();
 }
 
@@ -72,4 +72,4 @@ void QueueTimes::trace(const Span& span, double seconds) {
   known_time_ = begin;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include "core/run_context.hpp"
 #include "device/queue.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Seconds that this rank's queues spent in each phase. Phases of different queues may overlap, so
 /// their sum may be more than the time of the factorization.
@@ -67,4 +67,4 @@ class QueueTimes {
   double of_element_ = 0;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 
 #include "device/queue.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Knows its latest use. Those who only read a region here are all in one queue, so that reading
 /// and writing need not be told apart.
@@ -36,4 +36,4 @@ class Region {
   EventPtr message_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

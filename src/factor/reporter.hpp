@@ -3,12 +3,12 @@
 /// Reports a factorization's steps to its caller.
 #pragma once
 
-#include <lupine/progress.hpp>
+#include <speedwell/progress.hpp>
 
 #include "comm/communicator.hpp"
 #include "factor/lu.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What factorize() is to call after each step of a factorization that begins now: `progress` on
 /// rank 0, and the run's Interrupt. Nothing where there is nothing to call.
@@ -26,4 +26,4 @@ inline ColumnsDone reporter(const Communicator& all, std::int64_t n,
   };
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -15,7 +15,7 @@
 #include "matrix/panel_ring.hpp"
 #include "transport/row_exchange.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Local columns [begin, begin + count).
 struct Columns {
@@ -112,4 +112,4 @@ struct Sweep {
   }
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,13 +6,13 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "comm/communicator.hpp"
 #include "comm/interruption.hpp"
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What all ranks know: the first bad pivot (0-based, or -1), whether a rank has met a number that
 /// is not finite, and whether one has been interrupted.
@@ -34,4 +34,4 @@ inline FactorVerdict worst_status(const Communicator& all, FactorStatus mine) {
   return {first[0] == none ? -1 : first[0], first[1] == 0, interrupted};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 #include "core/numbers.hpp"
 #include "core/random.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -212,7 +212,7 @@ std::string real_gallery_list() {
 
 GallerySystem::GallerySystem(GalleryKind kind, std::int64_t n, std::uint64_t seed)
     : kind_(kind), n_(n), seed_(seed) {
-  LUPINE_EXPECTS(n >= 1);
+  SPEEDWELL_EXPECTS(n >= 1);
   switch (kind) {
     case GalleryKind::gaussian:
     case GalleryKind::uniform:
@@ -252,7 +252,7 @@ GallerySystem::GallerySystem(GalleryKind kind, std::int64_t n, std::uint64_t see
 }
 
 double GallerySystem::operator()(std::int64_t i, std::int64_t j) const {
-  LUPINE_EXPECTS(field() == Field::real);
+  SPEEDWELL_EXPECTS(field() == Field::real);
   const auto r = static_cast<std::size_t>(i);
   const auto c = static_cast<std::size_t>(j);
   switch (kind_) {
@@ -357,7 +357,7 @@ std::vector<double> GallerySystem::right_hand_sides(std::int64_t count) const {
 void GallerySystem::fill(MatrixView<double> a, std::int64_t first) const {
   const bool is_complex = field() == Field::complex;
   const std::int64_t rows = a.rows / parts_of(field());
-  LUPINE_EXPECTS(a.columns == n_ && first >= 0 && first + rows <= n_);
+  SPEEDWELL_EXPECTS(a.columns == n_ && first >= 0 && first + rows <= n_);
 #pragma omp parallel for schedule(static)
   for (std::int64_t j = 0; j < n_; ++j)
     for (std::int64_t i = 0; i < rows; ++i)
@@ -370,4 +370,4 @@ void GallerySystem::fill(MatrixView<double> a, std::int64_t first) const {
       }
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -16,7 +16,7 @@
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 enum class GalleryKind {
   gaussian,          ///< a_ij normal, with mean 0 and variance 1
@@ -92,4 +92,4 @@ class GallerySystem {
   std::array<std::vector<double>, 5> parts_;  // of O(n): see the constructor's functions
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,13 +6,13 @@
 #include <limits>
 #include <span>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 #include "cpu/loops.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -26,7 +26,7 @@ double sum_of_distances(double count, double beta) {
 }  // namespace
 
 double fasi_higham_norm(std::int64_t n, double alpha, double beta) {
-  LUPINE_EXPECTS(alpha <= beta);
+  SPEEDWELL_EXPECTS(alpha <= beta);
   // The sum of magnitudes in row i is alpha sum_{j<i} |1 - beta j| + (1 + alpha beta i) +
   // beta (n-1-i) |1 - alpha i|. As a function of i it is convex up to 1/beta, and from there to
   // 1/alpha; at both places it is below row 0's sum. After 1/alpha it grows. So the largest sum is
@@ -106,7 +106,7 @@ std::vector<double> gathered_diagonal(const MatrixSpec& spec, const Communicator
 }  // namespace
 
 Generator::Generator(const BenchmarkOptions& options, const Communicator& all) {
-  LUPINE_EXPECTS(options.n >= 1);
+  SPEEDWELL_EXPECTS(options.n >= 1);
   spec_.kind = options.matrix;
   spec_.n = options.n;
   spec_.seed = options.seed;
@@ -130,4 +130,4 @@ Generator::Generator(const BenchmarkOptions& options, const Communicator& all) {
   }
 }
 
-}  // namespace lupine
+}  // namespace speedwell

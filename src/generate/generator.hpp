@@ -3,7 +3,7 @@
 /// Makes a MatrixSpec from the options of a benchmark.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@
 #include "comm/communicator.hpp"
 #include "element/matrix_spec.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 // The Fasi-Higham matrix is A = L U, with -alpha below the unit diagonal of L and -beta above the
 // unit diagonal of U: see docs/numerics.md. The norms below are infinity norms, for alpha >= 0,
@@ -49,4 +49,4 @@ class Generator {
   MatrixSpec spec_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

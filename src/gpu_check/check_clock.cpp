@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
@@ -25,7 +25,7 @@ class FileClock final : public Clock {
 };
 
 std::unique_ptr<const Clock> make_clock() {
-  const char* path = std::getenv("LUPINE_GPU_CHECK_CLOCK");
+  const char* path = std::getenv("SPEEDWELL_GPU_CHECK_CLOCK");
   if (path == nullptr) return std::make_unique<const SteadyClock>();
   return std::make_unique<const FileClock>(path);
 }
@@ -37,4 +37,4 @@ const Clock& check_clock() {
   return *clock;
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

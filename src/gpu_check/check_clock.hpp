@@ -5,10 +5,10 @@
 
 #include "core/clock.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
-/// The machine's clock, or, where LUPINE_GPU_CHECK_CLOCK names a file, a clock whose seconds are
+/// The machine's clock, or, where SPEEDWELL_GPU_CHECK_CLOCK names a file, a clock whose seconds are
 /// the size of that file in bytes. So tests of the check do not depend on the speed of the machine.
 const Clock& check_clock();
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -23,7 +23,7 @@
 
 #include "check_clock.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
@@ -278,4 +278,4 @@ std::string find_program(const std::string& name, const std::vector<std::string>
   return "";
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 struct Outcome {
   bool started = false;    ///< whether it was started; if not, `err` says why
@@ -64,4 +64,4 @@ void guard_children();
 /// PATH and then in `folders`. Empty if there is none.
 std::string find_program(const std::string& name, const std::vector<std::string>& folders = {});
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

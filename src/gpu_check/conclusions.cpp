@@ -9,7 +9,7 @@
 #include "floors.hpp"
 #include "products.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
@@ -213,4 +213,4 @@ std::string goals_text(const ordered_json& all) {
   return text;
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 /// An object with "table", "phases", "goals" and "products" of all runs so far.
 nlohmann::ordered_json conclusions(const nlohmann::ordered_json& steps);
@@ -20,4 +20,4 @@ std::string table_text(const nlohmann::ordered_json& rows);
 std::string phases_text(const nlohmann::ordered_json& runs);
 std::string goals_text(const nlohmann::ordered_json& all);
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <utility>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
@@ -155,4 +155,4 @@ ordered_json phases_of(const ordered_json& run, bool hpl, const ordered_json& st
           {"look_first", first}};
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 inline constexpr double giga = 1e9;
 inline constexpr double tera = 1e12;
@@ -18,7 +18,7 @@ struct Rate {
   double sm_mhz = 0;  ///< clock of the multiprocessors; 0: not known
 };
 
-/// The fastest rate of a part among the lines of `lupine_gpu_ceilings`.
+/// The fastest rate of a part among the lines of `speedwell_gpu_ceilings`.
 /// @param precision precision of a product; empty: any
 Rate fastest_rate(const nlohmann::ordered_json& steps, const std::string& part,
                   const std::string& precision = "");
@@ -30,4 +30,4 @@ double median_mhz(const nlohmann::ordered_json& measured);
 nlohmann::ordered_json phases_of(const nlohmann::ordered_json& run, bool hpl,
                                  const nlohmann::ordered_json& steps);
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks on a machine with a GPU whether Lupine is correct there, and how fast it is. It starts
+// Checks on a machine with a GPU whether Speedwell is correct there, and how fast it is. It starts
 // other programs, each with a limit in time, and records their results in one JSON file.
 // run/gpu-check calls it.
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -20,7 +20,7 @@
 #include "session.hpp"
 #include "steps.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
@@ -33,7 +33,7 @@ constexpr const char* usage =
     "  --budget   for everything together (default 560); what does not fit is left out\n"
     "  --limit    seconds that no program may exceed, whatever its step allows\n"
     "  --output   folder for everything that is found: GPU-DATE.json, log.txt, clocks.csv,\n"
-    "             machine.json for `lupine predict`, products.txt with the algorithms of all\n"
+    "             machine.json for `speedwell predict`, products.txt with the algorithms of all\n"
     "             products, and traces;\n"
     "             default: a new one in the current folder, whose name is printed first\n"
     "  --device   cuda (default), or cpu to try the check itself\n"
@@ -134,9 +134,9 @@ void prepare_environment() {
     setenv(name, "1", 0);
   // Open MPI's shared memory fails where ranks may not read each other's memory.
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
-  // The check measures Lupine's own choices, so it ignores the user's profile.
-  setenv("LUPINE_PROFILE", "none", 0);
-  setenv("LUPINE_PROBE_SEED", "1", 0);
+  // The check measures Speedwell's own choices, so it ignores the user's profile.
+  setenv("SPEEDWELL_PROFILE", "none", 0);
+  setenv("SPEEDWELL_PROBE_SEED", "1", 0);
 }
 
 std::string summary(const Session& session, const nlohmann::ordered_json& document) {
@@ -185,10 +185,10 @@ Status check(const Options& options) {
 
 }  // namespace
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check
 
 int main(int argc, char** argv) {
-  namespace check = lupine::gpu_check;
+  namespace check = speedwell::gpu_check;
   for (int i = 1; i < argc; ++i)
     if (std::string_view(argv[i]) == "--help" || std::string_view(argv[i]) == "-h")
       return std::fputs(check::usage, stdout) < 0 ? 1 : 0;
@@ -196,7 +196,7 @@ int main(int argc, char** argv) {
     check::prepare_environment();
     check::guard_children();
     return check::check(check::parse(argc, argv));
-  } catch (const lupine::UsageError& error) {
+  } catch (const speedwell::UsageError& error) {
     std::fprintf(stderr, "gpu-check: %s\n", error.what());
     return check::bad_usage;
   } catch (const std::exception& error) {

@@ -10,7 +10,7 @@
 #include "floors.hpp"
 #include "tasks.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
@@ -51,7 +51,7 @@ ordered_json Measurements::benchmark(const Run& run) {
   Task task;
   task.step = run.step;
   task.name = run.name;
-  task.command = ending_stalls({session_.program("lupine"), run.step});
+  task.command = ending_stalls({session_.program("speedwell"), run.step});
   if (run.n > 0) task.command.insert(task.command.end(), {"-N", std::to_string(run.n)});
   task.command.insert(task.command.end(), run.words.begin(), run.words.end());
   task.command.insert(task.command.end(), {"--device", o_.device, "--json", file, "--no-progress"});
@@ -125,15 +125,15 @@ ordered_json Measurements::lines_with_clocks(const Outcome& outcome) const {
   return lines;
 }
 
-/// Lupine's own kernels: whether they are right, and their times. What was printed before the end
-/// of the step's time counts.
+/// Speedwell's own kernels: whether they are right, and their times. What was printed before the
+/// end of the step's time counts.
 void Measurements::kernels() {
   Task task;
   task.step = "kernels";
-  task.name = "Lupine's kernels";
+  task.name = "Speedwell's kernels";
   constexpr double start = 5;  // seconds that the driver, libraries and memory take
   const double seconds = std::clamp(session_.remaining() - start, 1.0, 455.0);
-  task.command = {session_.program("lupine_gpu_kernels"), "--json", "--budget",
+  task.command = {session_.program("speedwell_gpu_kernels"), "--json", "--budget",
                   fmt::format("{:.0f}", seconds)};
   if (o_.trial) task.command.emplace_back("--smoke");
   task.limit = seconds + 2 * start;
@@ -161,7 +161,7 @@ void Measurements::ceilings() {
   // to allocate and fill memory.
   constexpr double runs = 37;
   const double seconds = std::clamp((session_.remaining() - 10) / runs, 0.1, 3.0);
-  task.command = {session_.program("lupine_gpu_ceilings"), "--json", "--seconds",
+  task.command = {session_.program("speedwell_gpu_ceilings"), "--json", "--seconds",
                   fmt::format("{:.2f}", seconds)};
   if (largest_ > 0) task.command.insert(task.command.end(), {"--n", std::to_string(largest_)});
   if (o_.trial) task.command.emplace_back("--smoke");
@@ -211,8 +211,8 @@ ordered_json Measurements::time_first_steps(const std::string& name,
   task.step = "first_steps";
   task.name = name;
   task.command = {
-      session_.program("lupine"), "tune",     "-N",
-      std::to_string(largest_),   "--budget", fmt::format("{:.1f}", std::max(seconds, 1.0))};
+      session_.program("speedwell"), "tune",     "-N",
+      std::to_string(largest_),      "--budget", fmt::format("{:.1f}", std::max(seconds, 1.0))};
   task.command.insert(task.command.end(), words.begin(), words.end());
   task.command.insert(task.command.end(),
                       {"--device", o_.device, "--profile", "none", "--json", file});
@@ -268,7 +268,7 @@ ordered_json Measurements::solve(const std::string& method, std::int64_t n, doub
   task.step = "cusolver";
   task.name = fmt::format("cuSOLVER {}, {}", method == "irs" ? "IRSXgesv" : "Xgetrf",
                           n == 0 ? "the largest n" : fmt::format("n = {}", n));
-  task.command = {session_.program("lupine_cusolver_bench"), "--method", method, "--json"};
+  task.command = {session_.program("speedwell_cusolver_bench"), "--method", method, "--json"};
   if (n > 0) task.command.insert(task.command.end(), {"--n", std::to_string(n)});
   task.limit = limit;
   task.least = least(10);
@@ -281,14 +281,14 @@ ordered_json Measurements::solve(const std::string& method, std::int64_t n, doub
   return record["verdict"] == "passed" ? record["result"] : ordered_json();
 }
 
-/// Runs cuSOLVER's two methods, each followed by Lupine at the same n.
+/// Runs cuSOLVER's two methods, each followed by Speedwell at the same n.
 void Measurements::cusolver() {
   const ordered_json irs = solve("irs", o_.trial ? 300 : 0, 90);
   if (irs.is_object())
     benchmark({.step = "mxp",
                .name = "HPL-MxP at IRSXgesv's largest n",
                .n = irs["n"].get<std::int64_t>()});
-  // Xgetrf takes half a minute at its largest n, and Lupine's HPL as long.
+  // Xgetrf takes half a minute at its largest n, and Speedwell's HPL as long.
   constexpr double seconds_of_both = 100;
   const std::int64_t n = session_.remaining() > seconds_of_both ? 0 : 60000;
   const ordered_json getrf = solve("getrf", o_.trial ? 300 : n, 90);
@@ -301,7 +301,7 @@ void Measurements::cusolver() {
              .words = {"--reserve", "0"}});
 }
 
-/// Writes the machine file of this GPU, with which `lupine predict` predicts runs on it.
+/// Writes the machine file of this GPU, with which `speedwell predict` predicts runs on it.
 void Measurements::machine() {
   const std::string name = "machine.json";
   const std::string file = session_.scratch(name);
@@ -311,7 +311,7 @@ void Measurements::machine() {
   Task task;
   task.step = "machine";
   task.name = "machine file";
-  task.command = ending_stalls({session_.program("lupine"), "predict", "--calibrate", file,
+  task.command = ending_stalls({session_.program("speedwell"), "predict", "--calibrate", file,
                                 "--budget", fmt::format("{:g}", seconds), "--device", o_.device});
   task.limit = 2 * seconds + 30;
   task.least = least(8);
@@ -324,4 +324,4 @@ void Measurements::machine() {
   session_.keep(file, name);
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Measures how fast Lupine is on this GPU, what the GPU can do at most, how fast cuSOLVER is, and
-/// the machine file for `lupine predict`.
+/// Measures how fast Speedwell is on this GPU, what the GPU can do at most, how fast cuSOLVER is,
+/// and the machine file for `speedwell predict`.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "session.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 class Measurements {
  public:
@@ -27,7 +27,7 @@ class Measurements {
  private:
   /// The lines of a program, each with the GPU's clocks while it was measured.
   nlohmann::ordered_json lines_with_clocks(const Outcome& outcome) const;
-  /// One run of `lupine mxp` or `lupine hpl`.
+  /// One run of `speedwell mxp` or `speedwell hpl`.
   struct Run {
     std::string step;  ///< also the name of the benchmark, such as "mxp"
     std::string name;
@@ -58,4 +58,4 @@ class Measurements {
   std::int64_t chunk_ = 0;    ///< chunk of that run
 };
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

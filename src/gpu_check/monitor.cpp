@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
@@ -64,4 +64,4 @@ std::size_t Monitor::samples() const {
   return samples_.size();
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

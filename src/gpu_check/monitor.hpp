@@ -12,7 +12,7 @@
 
 #include "samples.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 class Monitor {
  public:
@@ -40,4 +40,4 @@ class Monitor {
   std::thread thread_;
 };
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
@@ -141,4 +141,4 @@ std::string side_by_side_text(const ordered_json& steps) {
   return text;
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

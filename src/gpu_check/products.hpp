@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 /// The algorithms of all runs of HPL-MxP and HPL that passed, as the runs report them, each with
 /// "run", the name of its run, "first", whether it is the first of its class that was not refused,
@@ -25,4 +25,4 @@ std::string limits_text(const nlohmann::ordered_json& all);
 /// The times of a diagonal block and an update alone and side by side, from the ceilings.
 std::string side_by_side_text(const nlohmann::ordered_json& steps);
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

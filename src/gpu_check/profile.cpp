@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::string words_of_profile(const ordered_json& kernels) {
                      1e3 * launch_seconds(*longest), (*longest)["kernel"].get<std::string>());
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -8,7 +8,7 @@
 
 #include "child.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 /// An object for each profiled launch, in order: "kernel", "grid", "block", and "metrics" by their
 /// names, each a value with its unit. Empty if there is no table.
@@ -16,4 +16,4 @@ nlohmann::ordered_json profiled_kernels(const Outcome& outcome);
 /// How many launches, and which took longest.
 std::string words_of_profile(const nlohmann::ordered_json& kernels);
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

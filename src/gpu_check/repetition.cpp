@@ -10,7 +10,7 @@
 
 #include "child.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace fs = std::filesystem;
 
@@ -60,4 +60,4 @@ std::string logged_calls(const std::string& folder) {
   return text;
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 /// The same command with these variables in its environment, each "NAME=value".
 std::vector<std::string> with_variables(std::vector<std::string> variables,
@@ -21,4 +21,4 @@ std::vector<std::string> traced(const std::vector<std::string>& command, const s
 /// logged nothing.
 std::string logged_calls(const std::string& folder);
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -16,7 +16,7 @@
 #include "child.hpp"
 #include "sensors/nvml.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
@@ -186,4 +186,4 @@ ordered_json summary(const std::vector<Sample>& samples) {
           {"reasons", reasons}};
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 /// The values at one moment. Those that the GPU does not report are empty.
 struct Sample {
@@ -51,4 +51,4 @@ nlohmann::ordered_json summary(const std::vector<Sample>& samples);
 /// Seconds since 1970.
 double wall_time();
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

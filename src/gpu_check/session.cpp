@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -21,14 +21,14 @@
 #include "io/output_file.hpp"
 #include "repetition.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr int bad_usage = 2;  // exit status of all of Lupine's programs
+constexpr int bad_usage = 2;  // exit status of all of Speedwell's programs
 constexpr std::size_t most_output = 4000;
 constexpr double part_for_repetitions = 0.15;  // of the budget, for those of all failures
 constexpr double repetition_of_a_hang = 30;    // seconds
@@ -69,7 +69,7 @@ int open_log(const std::string& path) {
 std::string make_scratch() {
   std::error_code error;
   const fs::path folder = fs::temp_directory_path(error);
-  std::string name = (error ? fs::path("/tmp") : folder) / "lupine-gpu-check.XXXXXX";
+  std::string name = (error ? fs::path("/tmp") : folder) / "speedwell-gpu-check.XXXXXX";
   if (mkdtemp(name.data()) == nullptr)
     throw Fault(fmt::format("cannot make a folder {}; set TMPDIR", name));
   return name;
@@ -173,7 +173,7 @@ Session::Session(Options options)
   }
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  document_ = {{"schema", "lupine-gpu-check/2"},
+  document_ = {{"schema", "speedwell-gpu-check/2"},
                {"date", utc_now("%Y-%m-%dT%H:%M:%SZ")},
                {"host", host.data()},
                {"command_line", options_.command_line},
@@ -353,4 +353,4 @@ bool Session::failed() const {
          });
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

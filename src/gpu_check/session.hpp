@@ -16,14 +16,14 @@
 #include "child.hpp"
 #include "monitor.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 struct Options {
   double budget = 560;            ///< seconds
   double limit = 1e6;             ///< seconds of one program, whatever the step allows
   std::string output;             ///< folder; empty: a new one in the current folder
   std::string device = "cuda";    ///< "cpu" only to test the check itself
-  std::string programs;           ///< folder of Lupine's programs
+  std::string programs;           ///< folder of Speedwell's programs
   std::string mpirun = "mpirun";  ///< path or name
   bool trial = false;             ///< use tiny sizes, only to see that everything runs
   std::vector<std::string> only;  ///< names of the steps to run; empty: all
@@ -44,7 +44,7 @@ struct Task {
   double most_silent = 0;     ///< seconds; cut off after as many without output, it has hung;
                               ///< 0: its silence says nothing
   bool may_fail = false;      ///< any other end is not a failure: it describes the machine
-  bool may_not_load = false;  ///< it needs libraries that do not come with Lupine
+  bool may_not_load = false;  ///< it needs libraries that do not come with Speedwell
   bool may_not_fit = false;   ///< a refusal for lack of memory is not a failure
   bool repeat = true;         ///< a failure is repeated at once, traced
   /// Output that shows that this machine does not allow the program, which is not a failure.
@@ -140,4 +140,4 @@ class Session {
 /// The present time in UTC, in strftime's format.
 std::string utc_now(const char* format);
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

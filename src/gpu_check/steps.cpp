@@ -2,7 +2,7 @@
 #include "steps.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,13 +13,13 @@
 #include "suites.hpp"
 #include "tasks.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 namespace {
 
 using nlohmann::ordered_json;
 
-/// The value in a line of `lupine info` with this label.
+/// The value in a line of `speedwell info` with this label.
 std::optional<std::string> value_of(const std::string& line, const std::string& label) {
   if (line.rfind(label + " ", 0) != 0) return std::nullopt;
   const std::size_t begin = line.find_first_not_of(' ', label.size());
@@ -40,7 +40,8 @@ Gpu read_gpu(const std::string& text) {
   return gpu;
 }
 
-/// Records the output of a program as a fact about the machine. Its failure is not one of Lupine's.
+/// Records the output of a program as a fact about the machine. Its failure is not one of
+/// Speedwell's.
 void note_words_of(Session& session, const std::string& name, std::vector<std::string> command,
                    std::size_t line_shown) {
   Task task = suite("facts", name, std::move(command));
@@ -82,16 +83,16 @@ constexpr std::array all_steps = {
 }  // namespace
 
 Gpu find_gpu(Session& session) {
-  Task task = suite("facts", "lupine info", {session.program("lupine"), "info"});
+  Task task = suite("facts", "speedwell info", {session.program("speedwell"), "info"});
   task.result = [](const Outcome& outcome) { return ordered_json(outcome.out); };
   const ordered_json record = session.run(task);
   if (record["verdict"] != "passed")
-    throw Fault(fmt::format("lupine info: {}", record["words"].get<std::string>()));
+    throw Fault(fmt::format("speedwell info: {}", record["words"].get<std::string>()));
   std::istringstream lines(record["result"].get<std::string>());
-  Gpu gpu{"", "", "", "lupine info names none"};
+  Gpu gpu{"", "", "", "speedwell info names none"};
   const std::string none = "none: ";
   for (std::string line; std::getline(lines, line);) {
-    if (const auto version = value_of(line, "Lupine")) session.document()["version"] = *version;
+    if (const auto version = value_of(line, "Speedwell")) session.document()["version"] = *version;
     if (const auto revision = value_of(line, "revision"))
       session.document()["revision"] = *revision;
     const auto cuda = value_of(line, "device cuda");
@@ -116,7 +117,7 @@ void note_facts(Session& session) {
     note_words_of(session, "nvidia-smi, all", {smi, "-q"}, 0);
   }
   // A program of the archive reports which CUDA libraries it found, and where.
-  const std::string environment = session.program("lupine-environment");
+  const std::string environment = session.program("speedwell-environment");
   if (!find_program(environment).empty()) note_words_of(session, "libraries", {environment}, 0);
 }
 
@@ -146,4 +147,4 @@ void run_steps(Session& session) {
   }
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -9,10 +9,10 @@
 
 #include "session.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
-/// The first GPU, as `lupine info` describes it. Without a GPU the name is empty, and `why` is the
-/// reason.
+/// The first GPU, as `speedwell info` describes it. Without a GPU the name is empty, and `why` is
+/// the reason.
 struct Gpu {
   std::string name;
   std::string description;
@@ -20,7 +20,7 @@ struct Gpu {
   std::string why;
 };
 
-/// Runs `lupine info`. @throws Fault if that fails
+/// Runs `speedwell info`. @throws Fault if that fails
 Gpu find_gpu(Session& session);
 /// Records other facts about the machine.
 void note_facts(Session& session);
@@ -29,4 +29,4 @@ std::vector<std::string_view> step_names();
 /// Runs the steps of Options::only, or all. What others leave out of the budget they share.
 void run_steps(Session& session);
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

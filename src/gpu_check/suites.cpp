@@ -16,7 +16,7 @@
 #include "repetition.hpp"
 #include "tasks.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 using nlohmann::ordered_json;
 
@@ -62,17 +62,17 @@ std::string first_finding(const Outcome& outcome) {
 
 void Suites::device() {
   Task task = suite("device", "device conformance",
-                    {session_.program("lupine_device_tests"), "--device", o_.device});
+                    {session_.program("speedwell_device_tests"), "--device", o_.device});
   show_durations(task);
   task.limit = 90;
   // 31 s on an H200; other GPUs may take longer. The summary says if it was cut off.
   task.may_be_cut = true;
   session_.run(task);
   task.name = "device conformance, by many kernels";
-  task.command =
-      with_variables({"LUPINE_GPU_KERNELS=many"},
-                     {session_.program("lupine_device_tests"), "--device", o_.device, "[factor]"});
-  task.needs = session_.program("lupine_device_tests");
+  task.command = with_variables(
+      {"SPEEDWELL_GPU_KERNELS=many"},
+      {session_.program("speedwell_device_tests"), "--device", o_.device, "[factor]"});
+  task.needs = session_.program("speedwell_device_tests");
   show_durations(task);
   session_.run(task);
 }
@@ -112,23 +112,23 @@ void Suites::on_ranks(const std::string& step, const std::string& what, const st
 
 void Suites::mpi() {
   for (const int count : {1, 2, 4})
-    on_ranks("mpi", "MPI suite", "lupine_mpi_tests", count, "~[solve]");
+    on_ranks("mpi", "MPI suite", "speedwell_mpi_tests", count, "~[solve]");
 }
 
 void Suites::accuracy() {
   for (const int count : {1, 4})
-    on_ranks("accuracy", "accuracy against LAPACK", "lupine_accuracy_tests", count);
+    on_ranks("accuracy", "accuracy against LAPACK", "speedwell_accuracy_tests", count);
 }
 
 void Suites::systems() {
   for (const int count : {1, 4})
-    on_ranks("systems", "users' systems", "lupine_mpi_tests", count, "[solve]");
+    on_ranks("systems", "users' systems", "speedwell_mpi_tests", count, "[solve]");
 }
 
-/// Catch2's filter of the small device tests, or, if none has that tag, of the tests of Lupine's
+/// Catch2's filter of the small device tests, or, if none has that tag, of the tests of Speedwell's
 /// own kernels.
 std::string Suites::filter_of_small_tests() {
-  const std::string program = session_.program("lupine_device_tests");
+  const std::string program = session_.program("speedwell_device_tests");
   if (find_program(program).empty()) return "";
   const std::string tags = run_child({program, "--list-tags"}, 20).out;
   std::string filter;
@@ -147,8 +147,8 @@ bool Suites::sanitize(const std::string& program, const std::string& tool,
   task.step = "sanitizer";
   task.name = fmt::format("{}: {}", tool, small[0].substr(small[0].rfind('/') + 1));
   task.command = {program, "--tool", tool, "--target-processes", "all", "--error-exitcode", "9"};
-  // Lupine makes CUDA calls that may fail by design (queries) and checks each, so memcheck, which
-  // alone knows errors of the API, does not report them.
+  // Speedwell makes CUDA calls that may fail by design (queries) and checks each, so memcheck,
+  // which alone knows errors of the API, does not report them.
   if (tool == "memcheck") task.command.insert(task.command.end(), {"--report-api-errors", "no"});
   task.command.insert(task.command.end(), small.begin(), small.end());
   // To instrument all kernels of cuBLAS, where the program loads them at its start, takes minutes.
@@ -181,10 +181,10 @@ void Suites::sanitizers() {
                   "there is no compute-sanitizer in PATH or CUDA's folders");
     return;
   }
-  std::vector<std::string> tests{session_.program("lupine_device_tests"), "--device", o_.device};
+  std::vector<std::string> tests{session_.program("speedwell_device_tests"), "--device", o_.device};
   if (const std::string filter = filter_of_small_tests(); !filter.empty()) tests.push_back(filter);
   const std::vector<std::string> benchmark = ending_stalls(
-      {session_.program("lupine"), "mxp", "-N", "600", "--nb", "128", "--device", o_.device});
+      {session_.program("speedwell"), "mxp", "-N", "600", "--nb", "128", "--device", o_.device});
   const std::array tools = {"memcheck", "racecheck", "synccheck", "initcheck"};
   int later = 2 * static_cast<int>(tools.size());
   for (const char* tool : tools)
@@ -193,8 +193,9 @@ void Suites::sanitizers() {
 }
 
 void Suites::big() {
-  Task task = suite("big", "update of a big shape",
-                    {session_.program("lupine_gpu_big_update"), "--json", "--device", o_.device});
+  Task task =
+      suite("big", "update of a big shape",
+            {session_.program("speedwell_gpu_big_update"), "--json", "--device", o_.device});
   if (o_.trial) task.command.emplace_back("--smoke");
   task.limit = 60;
   task.result = only_line;
@@ -220,10 +221,10 @@ void Suites::profile() {
                   "--csv",
                   "--page",
                   "details",
-                  session_.program("lupine_gpu_big_update"),
+                  session_.program("speedwell_gpu_big_update"),
                   "--profile"};
   if (o_.trial) task.command.emplace_back("--smoke");
-  task.needs = session_.program("lupine_gpu_big_update");
+  task.needs = session_.program("speedwell_gpu_big_update");
   task.limit = 60;
   task.may_be_cut = true;  // what a counter costs is not known
   task.may_fail = true;    // the machine may forbid counters, and a tool may not know its GPU
@@ -233,4 +234,4 @@ void Suites::profile() {
   session_.run(task);
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Runs all of Lupine's tests on this GPU.
+/// Runs all of Speedwell's tests on this GPU.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "session.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 class Suites {
  public:
@@ -40,4 +40,4 @@ class Suites {
   std::vector<std::string> mpirun_;  ///< command with its options; empty: not known yet
 };
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 using nlohmann::ordered_json;
 
@@ -59,4 +59,4 @@ Task suite(const std::string& step, const std::string& name, std::vector<std::st
   return task;
 }
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -8,7 +8,7 @@
 
 #include "session.hpp"
 
-namespace lupine::gpu_check {
+namespace speedwell::gpu_check {
 
 /// Every line of standard output that is a JSON object; other lines come from libraries.
 nlohmann::ordered_json json_lines(const Outcome& outcome);
@@ -17,7 +17,7 @@ nlohmann::ordered_json only_line(const Outcome& outcome);
 /// The JSON object in a file; null if there is none.
 nlohmann::ordered_json json_file(const std::string& path);
 
-/// The command of a program of Lupine that ends a stalled run itself, with a line that names the
+/// The command of a program of Speedwell that ends a stalled run itself, with a line that names the
 /// cause, before the check kills it.
 std::vector<std::string> ending_stalls(std::vector<std::string> command);
 
@@ -32,4 +32,4 @@ constexpr double silence_of_a_hang = 15;
 /// The task of a test program, whose last line is its result.
 Task suite(const std::string& step, const std::string& name, std::vector<std::string> command);
 
-}  // namespace lupine::gpu_check
+}  // namespace speedwell::gpu_check

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 Distribution::Distribution(std::int64_t n, std::int64_t nb, int processes, int me)
     : n_(n), nb_(std::min(nb, std::max<std::int64_t>(n, 1))), processes_(processes), me_(me) {
@@ -20,7 +20,7 @@ int Distribution::owner(GlobalIndex g) const {
 }
 
 LocalIndex Distribution::local(GlobalIndex g) const {
-  LUPINE_EXPECTS(mine(g));
+  SPEEDWELL_EXPECTS(mine(g));
   return place(g).local;
 }
 
@@ -51,4 +51,4 @@ std::vector<Run> Distribution::runs() const {
   return runs;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

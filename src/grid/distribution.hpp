@@ -17,7 +17,7 @@
 
 #include "core/index.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A range of `length` indices that are contiguous both globally and locally.
 struct Run {
@@ -69,4 +69,4 @@ class Distribution {
   int me_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

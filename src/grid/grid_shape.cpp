@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "grid/grid_shape.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 GridShape squarest(int ranks, GridOrder order) {
   int nprow = 1;
@@ -10,4 +10,4 @@ GridShape squarest(int ranks, GridOrder order) {
   return {nprow, ranks / nprow, order};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

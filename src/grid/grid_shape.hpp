@@ -3,9 +3,9 @@
 /// The shape of the P x Q process grid and the numbers of its ranks. Pure.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
-namespace lupine {
+namespace speedwell {
 
 /// A process's row and column in the grid, 0-based.
 struct GridPosition {
@@ -33,4 +33,4 @@ struct GridShape {
 /// divisor of `ranks` that does not exceed its square root.
 GridShape squarest(int ranks, GridOrder order);
 
-}  // namespace lupine
+}  // namespace speedwell

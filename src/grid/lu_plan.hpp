@@ -3,7 +3,7 @@
 /// The plan of an LU factorization: plain values, equal on every rank.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "grid/distribution.hpp"
 #include "grid/grid_shape.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// All that decides how the LU of one matrix runs and what memory it takes. plan() makes it; the
 /// factorization, the solves, the memory and the reports are made from it.
@@ -58,4 +58,4 @@ struct LuPlan {
   }
 };
 
-}  // namespace lupine
+}  // namespace speedwell

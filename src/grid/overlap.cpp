@@ -5,7 +5,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -29,7 +29,7 @@ void append(std::vector<Overlap>& ranges, const Overlap& next) {
 
 std::vector<Overlap> overlaps(const Distribution& from, const Distribution& to, LocalIndex begin,
                               std::int64_t count) {
-  LUPINE_EXPECTS(from.size() == to.size());
+  SPEEDWELL_EXPECTS(from.size() == to.size());
   std::vector<Overlap> ranges;
   const LocalIndex end{std::min(to.local_size(), begin.value + count)};
   for (LocalIndex t = begin; t < end; t = t + rest_of_block(to, t, end)) {
@@ -47,4 +47,4 @@ std::int64_t total_length(const std::vector<Overlap>& ranges) {
   return sum;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 
 #include "grid/distribution.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// One dimension of a block-cyclic matrix as ScaLAPACK describes it: blocks are dealt to the
 /// processes in turn, beginning with process `first`.
@@ -43,4 +43,4 @@ std::vector<Overlap> overlaps(const Distribution& from, const Distribution& to, 
 /// The number of indices in these ranges.
 std::int64_t total_length(const std::vector<Overlap>& ranges);
 
-}  // namespace lupine
+}  // namespace speedwell

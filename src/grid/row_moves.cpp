@@ -9,7 +9,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 RowMoves plan_row_moves(std::span<const std::int64_t> pivots, GlobalIndex begin,
                         const Distribution& rows, Exchanges exchanges) {
@@ -30,7 +30,7 @@ RowMoves plan_row_moves(std::span<const std::int64_t> pivots, GlobalIndex begin,
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t j = exchanges == Exchanges::forward ? i : count - 1 - i;
     const std::int64_t pivot = pivots[static_cast<std::size_t>(j)];
-    LUPINE_EXPECTS(begin.value + j <= pivot && pivot < rows.size());
+    SPEEDWELL_EXPECTS(begin.value + j <= pivot && pivot < rows.size());
     std::swap(at(begin.value + j), at(pivot));
   }
 
@@ -63,4 +63,4 @@ RowMoves plan_row_moves(std::span<const std::int64_t> pivots, GlobalIndex begin,
   return moves;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 
 #include "grid/distribution.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// One process's part of a permutation of rows, in its local indices. The two processes of a pair
 /// list the rows that one sends to the other in the same order: ascending by the global index of
@@ -38,4 +38,4 @@ enum class Exchanges { forward, undo };
 RowMoves plan_row_moves(std::span<const std::int64_t> pivots, GlobalIndex begin,
                         const Distribution& rows, Exchanges exchanges = Exchanges::forward);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 
 #include "core/numbers.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 StepSequence::StepSequence(const Distribution& rows, const Distribution& columns,
                            std::int64_t width)
@@ -35,4 +35,4 @@ Step StepSequence::operator[](std::int64_t k) const {
   return s;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "core/index.hpp"
 #include "grid/distribution.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// One rank's view of a step: who owns its rows and columns [begin, end), and where the panel and
 /// the trailing matrix begin in the rank's part.
@@ -50,4 +50,4 @@ class StepSequence {
   std::int64_t count_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <omp.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <array>
 #include <atomic>
@@ -17,7 +17,7 @@
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 extern "C" [[gnu::weak]] int blas_omp_number_max;
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -37,7 +37,7 @@ constexpr std::array thread_functions{
     ThreadFunctions{"nvpl_blas_set_num_threads", "nvpl_blas_get_max_threads"},
 };
 
-/// What Lupine calls of CBLAS, and the scaling by which the size of integers is found.
+/// What Speedwell calls of CBLAS, and the scaling by which the size of integers is found.
 constexpr std::array needed{"cblas_sgemm", "cblas_dgemm", "cblas_strsm", "cblas_dtrsm",
                             "cblas_ctrsm", "cblas_ztrsm", "cblas_dscal"};
 
@@ -97,7 +97,7 @@ class OtherBlas {
   }
 
   // oneMKL's single library (mkl_rt) takes these before its first call: integers of 32 bits, and
-  // the OpenMP that Lupine has, since two teams of threads would wait for each other's cores.
+  // the OpenMP that Speedwell has, since two teams of threads would wait for each other's cores.
   void choose_layers() const {
     constexpr int lp64 = 0;
     constexpr int gnu = 3;
@@ -119,7 +119,7 @@ class OtherBlas {
   void* handle_;  // never closed: its threads go on
 };
 
-/// Null where Lupine calls what it is linked to.
+/// Null where Speedwell calls what it is linked to.
 const OtherBlas* other() {
   static constinit MadeOnce<const OtherBlas*> found([]() -> const OtherBlas* {
     const std::string path = named_blas();
@@ -141,8 +141,9 @@ void allow_threads(int threads) {
 }  // namespace
 
 std::string named_blas() {
-  const char* const variable = std::getenv("LUPINE_BLAS");
-  const std::string named = variable != nullptr && *variable != '\0' ? variable : LUPINE_OTHER_BLAS;
+  const char* const variable = std::getenv("SPEEDWELL_BLAS");
+  const std::string named =
+      variable != nullptr && *variable != '\0' ? variable : SPEEDWELL_OTHER_BLAS;
   return named == "openblas" ? "" : named;
 }
 
@@ -184,4 +185,4 @@ void* blas_function(const char* name) {
   return other() != nullptr ? other()->find(name) : nullptr;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The library whose BLAS and LAPACK Lupine calls: the OpenBLAS that it is linked to, or the one
-/// that the variable LUPINE_BLAS names, as a path or as a name that the loader finds: oneMKL, BLIS,
-/// AOCL, NVPL, Arm Performance Libraries, FlexiBLAS, another OpenBLAS. Where the variable is not
-/// set, the build may have named one (-DLUPINE_BLAS); "openblas" is the linked one. It has to have
-/// CBLAS, with integers of 32 bits (LP64). What it lacks of LAPACK, OpenBLAS does.
+/// The library whose BLAS and LAPACK Speedwell calls: the OpenBLAS that it is linked to, or the one
+/// that the variable SPEEDWELL_BLAS names, as a path or as a name that the loader finds: oneMKL,
+/// BLIS, AOCL, NVPL, Arm Performance Libraries, FlexiBLAS, another OpenBLAS. Where the variable is
+/// not set, the build may have named one (-DSPEEDWELL_BLAS); "openblas" is the linked one. It has
+/// to have CBLAS, with integers of 32 bits (LP64). What it lacks of LAPACK, OpenBLAS does.
 ///
 /// The variable is read once, at the first call of any of these functions. All of them throw
 /// UsageError, with the reason, where the library that it names cannot be used.
@@ -14,7 +14,7 @@
 
 #include "core/forks.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// "OpenBLAS 0.3.21, SkylakeX kernels, OpenMP threads"; of another library what it says of itself,
 /// as far as it has a function for that, and its path.
@@ -57,4 +57,4 @@ struct BlasRoutine<void(Parameters...)> {
 template <class... Parameters>
 BlasRoutine(const char*, void (*)(Parameters...)) -> BlasRoutine<void(Parameters...)>;
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include <cfenv>
 #endif
 
-namespace lupine {
+namespace speedwell {
 
 /// The control bits of the calling thread: how results are rounded, whether subnormal numbers are
 /// flushed to zero, and which exceptions end the program. A library that was built with -ffast-math
@@ -71,4 +71,4 @@ class FloatingPointScope {
   FloatingPoint::Bits before_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#ifdef LUPINE_WITH_LAPACK
+#ifdef SPEEDWELL_WITH_LAPACK
 // The Fortran interface; integers of this BLAS have 32 bits (see host/blas_library.hpp).
 extern "C" {
 void dgesv_(const int* n, const int* nrhs, double* a, const int* lda, int* pivots, double* b,
@@ -37,15 +37,15 @@ void dgesvx_(const char* fact, const char* trans, const int* n, const int* nrhs,
 }
 #endif
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/expects.hpp"
 #include "core/scalar.hpp"
 #include "host/blas_library.hpp"
 
-namespace lupine {
+namespace speedwell {
 
-#ifdef LUPINE_WITH_LAPACK
+#ifdef SPEEDWELL_WITH_LAPACK
 
 bool has_lapack() {
   return true;
@@ -175,10 +175,10 @@ template <class T>
 LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<T> a, MatrixView<T> x,
                               std::span<std::byte> workspace) {
   if (!has_lapack(driver, field_of<T>)) throw Fault("this driver is not in OpenBLAS");
-  LUPINE_EXPECTS(a.rows == a.columns && a.rows == x.rows && x.ld == x.rows);
-  LUPINE_EXPECTS(std::max(x.rows, x.columns) < std::int64_t{1} << 31);
-  LUPINE_EXPECTS(std::ssize(workspace) >=
-                 lapack_workspace(driver, x.rows, x.columns) * parts_of(field_of<T>));
+  SPEEDWELL_EXPECTS(a.rows == a.columns && a.rows == x.rows && x.ld == x.rows);
+  SPEEDWELL_EXPECTS(std::max(x.rows, x.columns) < std::int64_t{1} << 31);
+  SPEEDWELL_EXPECTS(std::ssize(workspace) >=
+                    lapack_workspace(driver, x.rows, x.columns) * parts_of(field_of<T>));
   LapackArguments<T> system{.a = a, .x = x, .workspace = workspace.data()};
   switch (driver) {
     case LapackDriver::dgesv:
@@ -212,4 +212,4 @@ template LapackOutcome solve_by_lapack(LapackDriver, MatrixView<double>, MatrixV
 template LapackOutcome solve_by_lapack(LapackDriver, MatrixView<std::complex<double>>,
                                        MatrixView<std::complex<double>>, std::span<std::byte>);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "core/numbers.hpp"
 #include "core/scalar.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// dgesv: FP64 throughout. dsgesv: FP32 factors, refined to FP64. dgesvx: FP64 with scales
 /// (FACT = 'E'), refinement, an estimate of the condition number, and bounds of the errors.
@@ -64,4 +64,4 @@ template <class T>
 LapackOutcome solve_by_lapack(LapackDriver driver, MatrixView<T> a, MatrixView<T> x,
                               std::span<std::byte> workspace);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/lapack_forms.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <complex>
@@ -13,7 +13,7 @@
 #include "host/lapack_lu.hpp"
 #include "host/thread_scope.hpp"
 
-#ifdef LUPINE_WITH_LAPACK
+#ifdef SPEEDWELL_WITH_LAPACK
 // The Fortran interface; integers of this BLAS have 32 bits. The last arguments are the lengths of
 // the texts.
 namespace {
@@ -21,13 +21,13 @@ using Complex = std::complex<double>;
 using Size = std::size_t;
 }  // namespace
 // NOLINTBEGIN(bugprone-macro-parentheses): types
-#define LUPINE_SYMMETRIC(trf, trs, T)                                                  \
+#define SPEEDWELL_SYMMETRIC(trf, trs, T)                                               \
   void trf(const char* uplo, const int* n, T* a, const int* lda, int* pivots, T* work, \
            const int* size, int* info, Size);                                          \
   void trs(const char* uplo, const int* n, const int* rhs, const T* a, const int* lda, \
            const int* pivots, T* b, const int* ldb, int* info, Size);
-#define LUPINE_FORMS(letter, T)                                                                    \
-  LUPINE_SYMMETRIC(letter##sytrf_, letter##sytrs_, T)                                              \
+#define SPEEDWELL_FORMS(letter, T)                                                                 \
+  SPEEDWELL_SYMMETRIC(letter##sytrf_, letter##sytrs_, T)                                           \
   void letter##potrf_(const char* uplo, const int* n, T* a, const int* lda, int* info, Size);      \
   void letter##potrs_(const char* uplo, const int* n, const int* rhs, const T* a, const int* lda,  \
                       T* b, const int* ldb, int* info, Size);                                      \
@@ -41,17 +41,17 @@ using Size = std::size_t;
                       Size, Size, Size);
 // NOLINTEND(bugprone-macro-parentheses)
 extern "C" {
-LUPINE_FORMS(d, double)
-LUPINE_FORMS(z, Complex)
-LUPINE_SYMMETRIC(zhetrf_, zhetrs_, Complex)
+SPEEDWELL_FORMS(d, double)
+SPEEDWELL_FORMS(z, Complex)
+SPEEDWELL_SYMMETRIC(zhetrf_, zhetrs_, Complex)
 }
-#undef LUPINE_FORMS
-#undef LUPINE_SYMMETRIC
+#undef SPEEDWELL_FORMS
+#undef SPEEDWELL_SYMMETRIC
 #endif
 
-namespace lupine {
+namespace speedwell {
 
-#ifdef LUPINE_WITH_LAPACK
+#ifdef SPEEDWELL_WITH_LAPACK
 
 namespace {
 
@@ -97,9 +97,9 @@ const char* uplo_of(const FormOptions& options) {
 template <class T>
 FormFactors<T>::FormFactors(const FormOptions& options, MatrixView<const T> a)
     : options_(options), a_(a) {
-  LUPINE_EXPECTS(a.rows == a.columns && a.rows < std::int64_t{1} << 31);
-  LUPINE_EXPECTS(options.below >= 0 && options.above >= 0 &&
-                 std::max(options.below, options.above) < std::max<std::int64_t>(a.rows, 1));
+  SPEEDWELL_EXPECTS(a.rows == a.columns && a.rows < std::int64_t{1} << 31);
+  SPEEDWELL_EXPECTS(options.below >= 0 && options.above >= 0 &&
+                    std::max(options.below, options.above) < std::max<std::int64_t>(a.rows, 1));
   if (options.form == MatrixForm::banded)
     factor_bands();
   else if (options.form != MatrixForm::upper_triangular &&
@@ -160,7 +160,7 @@ void FormFactors<T>::factor_bands() {
 
 template <class T>
 void FormFactors<T>::solve(MatrixView<T> x) const {
-  LUPINE_EXPECTS(info_ == 0 && x.rows == a_.rows && x.columns < std::int64_t{1} << 31);
+  SPEEDWELL_EXPECTS(info_ == 0 && x.rows == a_.rows && x.columns < std::int64_t{1} << 31);
   if (x.empty()) return;
   const int n = integer(x.rows);
   const int count = integer(x.columns);
@@ -171,7 +171,7 @@ void FormFactors<T>::solve(MatrixView<T> x) const {
   int info = 0;
   switch (options_.form) {
     case MatrixForm::general:
-      LUPINE_EXPECTS(x.ld == x.rows);
+      SPEEDWELL_EXPECTS(x.ld == x.rows);
       return solve_by_lapack<T>(Transpose::no, {factors_.data(), x.rows, x.rows, x.rows}, pivots_,
                                 {x.data, size_of(x.rows * x.columns)});
     case MatrixForm::symmetric:
@@ -212,4 +212,4 @@ void FormFactors<T>::solve(MatrixView<T>) const {
 template class FormFactors<double>;
 template class FormFactors<std::complex<double>>;
 
-}  // namespace lupine
+}  // namespace speedwell

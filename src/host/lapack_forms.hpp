@@ -8,7 +8,7 @@
 
 #include "core/matrix_view.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What is known of A.
 enum class MatrixForm {
@@ -56,4 +56,4 @@ class FormFactors {
   int info_ = 0;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

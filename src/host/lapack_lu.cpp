@@ -10,14 +10,14 @@
 #include <cblas.h>
 #include <pthread.h>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/expects.hpp"
 #include "core/scalar.hpp"
 #include "host/blas_library.hpp"
 #include "host/limited_space.hpp"
 
-#ifdef LUPINE_WITH_LAPACK
+#ifdef SPEEDWELL_WITH_LAPACK
 // The Fortran interface; integers of this BLAS have 32 bits (see host/blas_library.hpp). The last
 // argument of getrs is the length of `transpose`, which Fortran passes by value.
 template <class T>
@@ -37,7 +37,7 @@ Getrs<std::complex<double>> zgetrs_;
 }
 #endif
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -95,7 +95,7 @@ SharedProducts::~SharedProducts() {
 template <class T>
 bool add_shared_product(T alpha, MatrixView<const T> a, MatrixView<const T> b, MatrixView<T> c,
                         Transpose transpose) {
-  LUPINE_EXPECTS(!c.empty());
+  SPEEDWELL_EXPECTS(!c.empty());
   const LapackRoutines* const shared = of_products();
   if (shared == nullptr) return false;
   using Integer = std::int64_t;
@@ -122,7 +122,7 @@ template bool add_shared_product(std::complex<double>, MatrixView<const std::com
                                  MatrixView<const std::complex<double>>,
                                  MatrixView<std::complex<double>>, Transpose);
 
-#ifdef LUPINE_WITH_LAPACK
+#ifdef SPEEDWELL_WITH_LAPACK
 
 namespace {
 
@@ -185,8 +185,8 @@ void solve_by(const LapackRoutines& shared, char form, MatrixView<const T> lu,
 template <class T>
 std::int64_t factor_by_lapack(MatrixView<T> a, std::span<int> pivots,
                               const LapackRoutines* shared) {
-  LUPINE_EXPECTS(a.rows >= a.columns && a.columns == std::ssize(pivots) &&
-                 a.rows < std::int64_t{1} << 31);
+  SPEEDWELL_EXPECTS(a.rows >= a.columns && a.columns == std::ssize(pivots) &&
+                    a.rows < std::int64_t{1} << 31);
   if (shared != nullptr) return factor_by(*shared, a, pivots);
   const int m = static_cast<int>(a.rows);
   const int n = static_cast<int>(a.columns);
@@ -227,8 +227,8 @@ void solve_one_by_one(Transpose transpose, MatrixView<const T> lu, std::span<con
 template <class T>
 void solve_by_lapack(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
                      std::span<T> x, const LapackRoutines* shared) {
-  LUPINE_EXPECTS(lu.rows == lu.columns && lu.rows == std::ssize(pivots) &&
-                 (lu.rows == 0 ? x.empty() : std::ssize(x) % lu.rows == 0));
+  SPEEDWELL_EXPECTS(lu.rows == lu.columns && lu.rows == std::ssize(pivots) &&
+                    (lu.rows == 0 ? x.empty() : std::ssize(x) % lu.rows == 0));
   if (x.empty()) return;
   constexpr int few = 3;
   if constexpr (field_of<T> == Field::complex)
@@ -277,4 +277,4 @@ template void solve_by_lapack(Transpose, MatrixView<const std::complex<double>>,
                               std::span<const int>, std::span<std::complex<double>>,
                               const LapackRoutines*);
 
-}  // namespace lupine
+}  // namespace speedwell

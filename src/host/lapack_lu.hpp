@@ -11,7 +11,7 @@
 
 #include "core/matrix_view.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// These routines of a library that the program itself calls, such as NumPy's OpenBLAS, by their
 /// addresses. Integers have 64 bits.
@@ -71,4 +71,4 @@ template <class T>
 void solve_by_lapack(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
                      std::span<T> x, const LapackRoutines* shared = nullptr);
 
-}  // namespace lupine
+}  // namespace speedwell

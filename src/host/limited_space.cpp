@@ -6,7 +6,7 @@
 #include <omp.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -27,7 +27,7 @@ extern "C" {
 [[gnu::weak]] void blas_memory_free(void*);
 }
 
-namespace lupine {
+namespace speedwell {
 
 bool is_space_limited() {
   const auto has_limit = [](auto resource) {
@@ -89,7 +89,7 @@ void take_buffers(int threads) {
 }  // namespace
 
 void settle(int threads) {
-  LUPINE_EXPECTS(threads >= 1);
+  SPEEDWELL_EXPECTS(threads >= 1);
   thread_local int settled = 0;
   if (threads <= settled) return;
   const bool is_limited = is_space_limited();
@@ -108,4 +108,4 @@ void settle(int threads) {
   take_buffers(threads);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

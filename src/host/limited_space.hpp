@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-namespace lupine {
+namespace speedwell {
 
 /// Bytes of address space of a buffer of OpenBLAS: one for each of its threads as it is loaded,
 /// and one for each thread that calls it.
-constexpr std::int64_t blas_buffer_bytes = std::int64_t{LUPINE_BLAS_BUFFER_MIB} << 20;
+constexpr std::int64_t blas_buffer_bytes = std::int64_t{SPEEDWELL_BLAS_BUFFER_MIB} << 20;
 
 /// Whether RLIMIT_AS or RLIMIT_DATA is set. It may be at any time.
 bool is_space_limited();
@@ -21,4 +21,4 @@ bool is_space_limited();
 /// @throws NotEnoughMemory where a limit leaves no room for them
 void settle(int threads);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include "host/topology.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -36,4 +36,4 @@ void spread_pages(void* data, std::int64_t bytes) {
                          HWLOC_MEMBIND_INTERLEAVE, HWLOC_MEMBIND_BYNODESET);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

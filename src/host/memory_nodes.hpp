@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace lupine {
+namespace speedwell {
 
 /// The NUMA nodes whose cores this process may run on, in a list: "0-1"; empty if they are fewer
 /// than two, or unknown.
@@ -17,4 +17,4 @@ std::string spanned_memory_nodes();
 /// there are none, or where the process has a policy of its own.
 void spread_pages(void* data, std::int64_t bytes);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include "host/process_seed.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <charconv>
 #include <chrono>
@@ -14,11 +14,11 @@
 #include "core/forks.hpp"
 #include "core/random.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
-constexpr const char* variable = "LUPINE_PROBE_SEED";
+constexpr const char* variable = "SPEEDWELL_PROBE_SEED";
 
 std::uint64_t drawn() {
   try {
@@ -52,4 +52,4 @@ std::uint64_t process_seed() {
   return seed.get();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

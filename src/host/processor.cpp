@@ -21,11 +21,11 @@
 #include "cpu/isa.hpp"
 #include "host/topology.hpp"
 
-#ifdef LUPINE_WITH_ONEDNN
+#ifdef SPEEDWELL_WITH_ONEDNN
 #include <oneapi/dnnl/dnnl.hpp>
 #endif
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -70,19 +70,19 @@ const Binding& the_binding(hwloc_topology_t topology) {
 std::vector<std::string> instruction_sets() {
   std::vector<std::string> sets;
 #if defined(__x86_64__)
-#define LUPINE_HAS(set, needed) \
+#define SPEEDWELL_HAS(set, needed) \
   if (__builtin_cpu_supports(set) && allowed_cpu_isa() >= (needed)) sets.emplace_back(set)
-  LUPINE_HAS("sse4.2", CpuIsa::portable);
-  LUPINE_HAS("avx", CpuIsa::avx2);
-  LUPINE_HAS("avx2", CpuIsa::avx2);
-  LUPINE_HAS("fma", CpuIsa::avx2);
+  SPEEDWELL_HAS("sse4.2", CpuIsa::portable);
+  SPEEDWELL_HAS("avx", CpuIsa::avx2);
+  SPEEDWELL_HAS("avx2", CpuIsa::avx2);
+  SPEEDWELL_HAS("fma", CpuIsa::avx2);
   if (has_f16c() && allowed_cpu_isa() >= CpuIsa::avx2) sets.emplace_back("f16c");
-  LUPINE_HAS("avx512f", CpuIsa::avx512);
-  LUPINE_HAS("avx512bw", CpuIsa::avx512);
-  LUPINE_HAS("avx512dq", CpuIsa::avx512);
-  LUPINE_HAS("avx512vl", CpuIsa::avx512);
-  LUPINE_HAS("avx512bf16", CpuIsa::avx512_bf16);
-#undef LUPINE_HAS
+  SPEEDWELL_HAS("avx512f", CpuIsa::avx512);
+  SPEEDWELL_HAS("avx512bw", CpuIsa::avx512);
+  SPEEDWELL_HAS("avx512dq", CpuIsa::avx512);
+  SPEEDWELL_HAS("avx512vl", CpuIsa::avx512);
+  SPEEDWELL_HAS("avx512bf16", CpuIsa::avx512_bf16);
+#undef SPEEDWELL_HAS
 #elif defined(__aarch64__)
   const unsigned long first = getauxval(AT_HWCAP);
   const unsigned long second = getauxval(AT_HWCAP2);
@@ -178,7 +178,7 @@ bool bindings_overlap(const std::string& a, const std::string& b) {
 }
 
 std::string onednn_description() {
-#ifdef LUPINE_WITH_ONEDNN
+#ifdef SPEEDWELL_WITH_ONEDNN
   const dnnl::version_t* v = dnnl::version();
   return fmt::format("oneDNN {}.{}.{}", v->major, v->minor, v->patch);
 #else
@@ -187,7 +187,7 @@ std::string onednn_description() {
 }
 
 bool native_bf16() {
-#if defined(LUPINE_WITH_ONEDNN) && defined(__x86_64__)
+#if defined(SPEEDWELL_WITH_ONEDNN) && defined(__x86_64__)
   static constinit MadeOnce<bool> has_it([] {
     const auto wanted = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
     return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
@@ -200,7 +200,7 @@ bool native_bf16() {
 
 std::optional<std::string> better_kernels(std::string_view kernels,
                                           const std::vector<std::string>& sets) {
-  constexpr std::array table{LUPINE_BLAS_KERNELS};  // families and features in turn
+  constexpr std::array table{SPEEDWELL_BLAS_KERNELS};  // families and features in turn
   for (std::size_t row = 0; row < table.size(); row += 2) {
     const std::vector<std::string> families = words(table[row]);
     if (has(families, kernels)) return std::nullopt;
@@ -216,4 +216,4 @@ std::optional<std::string> better_blas_kernels() {
   return better_kernels(openblas_get_corename(), instruction_sets());
 }
 
-}  // namespace lupine
+}  // namespace speedwell

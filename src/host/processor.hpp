@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 /// This node's processor, as far as the job may use it.
 struct ProcessorInfo {
   std::string model;                          ///< "AMD EPYC 9555", or "unknown processor"
-  std::vector<std::string> instruction_sets;  ///< that Lupine can use and is allowed: avx2, ...
+  std::vector<std::string> instruction_sets;  ///< that Speedwell can use and is allowed: avx2, ...
   int cores = 1;                              ///< cores of the node that this job may use
   int bound_cores = 1;                        ///< cores among them that this process may run on
 };
@@ -50,4 +50,4 @@ std::optional<std::string> better_kernels(std::string_view kernels,
 /// better_kernels() for this processor and the kernels that OpenBLAS chose in this process.
 std::optional<std::string> better_blas_kernels();
 
-}  // namespace lupine
+}  // namespace speedwell

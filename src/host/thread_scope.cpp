@@ -13,7 +13,7 @@
 #include "host/blas_library.hpp"
 #include "host/limited_space.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 // The number of threads of the calling thread's innermost scope; 0: there is no scope.
@@ -72,7 +72,7 @@ int largest_team() {
 }
 
 ThreadScope::ThreadScope(int wanted) : around_(present()) {
-  LUPINE_EXPECTS(wanted >= 1);
+  SPEEDWELL_EXPECTS(wanted >= 1);
   const int threads = std::min(wanted, largest_team());
   if (threads > around_) settle(threads);
   present() = threads;
@@ -103,4 +103,4 @@ ThreadScope::~ThreadScope() {
   if (adjusts_) omp_set_dynamic(1);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 
 #include "host/floating_point.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// From its constructor to its destructor, BLAS (host/blas_library.hpp) and the calling thread's
 /// OpenMP loops use `wanted` threads; after that, as many as before. Scopes nest, each on one
@@ -19,7 +19,7 @@ namespace lupine {
 /// meanwhile (FloatingPointScope). Threads of a BLAS's own do as they do.
 ///
 /// An OpenBLAS with its own threads has one number for the whole process. So threads of a program
-/// that call Lupine at the same time should ask for the same number.
+/// that call Speedwell at the same time should ask for the same number.
 class ThreadScope {
  public:
   /// @pre wanted >= 1 @throws NotEnoughMemory where a limit leaves no room for them (settle())
@@ -42,4 +42,4 @@ class ThreadScope {
 /// threads when it forked, since the child has none of them; else OMP_THREAD_LIMIT.
 int largest_team();
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <exception>
 
-namespace lupine {
+namespace speedwell {
 
 /// The number of threads that a parallel loop may have, at least 1.
 inline unsigned threads_in_loops() {
@@ -34,7 +34,7 @@ void for_each_in_threads(std::int64_t count, int threads, const Work& work) {
     try {
       work(i);
     } catch (...) {
-#pragma omp critical(lupine_threads)
+#pragma omp critical(speedwell_threads)
       if (i < failed.load(std::memory_order_relaxed)) {
         thrown = std::current_exception();
         failed.store(i, std::memory_order_relaxed);
@@ -48,4 +48,4 @@ void for_each_in_threads(std::int64_t count, const Work& work) {
   for_each_in_threads(count, std::max(omp_get_max_threads(), 1), work);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

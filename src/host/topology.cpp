@@ -7,7 +7,7 @@
 
 #include "core/forks.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::string list_of(hwloc_const_bitmap_t set) {
   return text ? text : "";
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-namespace lupine {
+namespace speedwell {
 
 using BitSet = std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)>;
 
@@ -21,4 +21,4 @@ BitSet spanned_nodes(hwloc_topology_t topology, hwloc_const_cpuset_t processors)
 /// "0-3,7"; empty for an empty set.
 std::string list_of(hwloc_const_bitmap_t set);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -13,7 +13,7 @@
 
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -118,4 +118,4 @@ UsageError InputFile::error_at(std::int64_t offset, const std::string& words) co
                     fmt::format("{}, line {}", path_, line));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

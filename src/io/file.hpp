@@ -3,14 +3,14 @@
 /// Reading files, whole or in parts.
 #pragma once
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
-namespace lupine {
+namespace speedwell {
 
 /// The system's words for the error number `error` (errno), such as "No space left on device".
 std::string error_text(int error);
@@ -62,4 +62,4 @@ class InputFile {
   std::int64_t size_ = 0;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

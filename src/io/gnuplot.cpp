@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <array>
 #include <cerrno>
@@ -15,7 +15,7 @@
 #include "io/file.hpp"
 #include "io/json.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -128,4 +128,4 @@ void draw(const std::string& script, const std::string& path) {
   write_whole(path, picture);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

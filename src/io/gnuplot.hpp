@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace lupine {
+namespace speedwell {
 
 /// The text as a string of a script, in single quotes.
 std::string gnuplot_string(std::string_view text);
@@ -21,4 +21,4 @@ void check_gnuplot(const std::string& option);
 /// @throws Fault if gnuplot fails, with its message, or the file cannot be written
 void draw(const std::string& script, const std::string& path);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 #include "io/file.hpp"
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -286,7 +286,7 @@ HplDat parse_hpl_dat(std::string_view text, const std::string& path) {
 }
 
 std::string text_of_dat(const HplDat& dat) {
-  std::string text = "HPL.dat of a run of Lupine\n\n";
+  std::string text = "HPL.dat of a run of Speedwell\n\n";
   const auto line = [&](const std::string& value, const char* meaning) {
     text += fmt::format("{:<12} {}\n", value, meaning);
   };
@@ -296,7 +296,7 @@ std::string text_of_dat(const HplDat& dat) {
     return fmt::format("{}", fmt::join(all, " "));
   };
   const auto list = [&](const auto& values, const char* meaning) {
-    LUPINE_EXPECTS(!values.empty() && values.size() <= 20);
+    SPEEDWELL_EXPECTS(!values.empty() && values.size() <= 20);
     line(std::to_string(values.size()), "values of the next line");
     line(numbers(values), meaning);
   };
@@ -317,7 +317,8 @@ std::string text_of_dat(const HplDat& dat) {
   std::vector<std::int64_t> methods;
   for (const BroadcastMethod method : dat.broadcast)
     methods.push_back(std::ranges::find(broadcasts, method) - broadcasts.begin());
-  list(methods, "BCAST: 0 1rg, 1 1rM, 2 2rg, 3 2rM, 4 Lng, 5 LnM; 6 MPI_Ibcast, of Lupine alone");
+  list(methods,
+       "BCAST: 0 1rg, 1 1rM, 2 2rg, 3 2rM, 4 Lng, 5 LnM; 6 MPI_Ibcast, of Speedwell alone");
   list(dat.depth, "DEPTH");
   line(numbers(std::array{dat.swap}), "SWAP: 0 bin-exch, 1 long, 2 mix");
   line(std::to_string(dat.swap_threshold), "swapping threshold");
@@ -368,4 +369,4 @@ std::vector<HplRun> runs(const HplDat& dat, std::span<const HplChoice> ignored) 
   return all;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

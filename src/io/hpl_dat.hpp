@@ -3,7 +3,7 @@
 /// HPL.dat, the file of 31 lines that names the runs of HPL.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <span>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 /// PFACT and RFACT: the order of the loops of a panel's factorization.
 enum class PanelFactor { left, crout, right };
@@ -118,4 +118,4 @@ struct HplRun {
 /// @throws UsageError if there are more than a million
 std::vector<HplRun> runs(const HplDat& dat, std::span<const HplChoice> ignored = {});
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 
 #include "io/output_file.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The most lists and objects in one another that a document may have. Copies and texts of a value
 /// take a call within a call for each.
@@ -18,4 +18,4 @@ constexpr int deepest_json = 32;
 /// @throws UsageError that names the path and the reason; a file that was there is then unchanged
 void write_json(const std::string& path, const nlohmann::ordered_json& document);
 
-}  // namespace lupine
+}  // namespace speedwell

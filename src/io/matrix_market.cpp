@@ -14,7 +14,7 @@
 
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -315,4 +315,4 @@ void place_array_values(const MarketHeader& header, std::int64_t first,
   }
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 
 #include "io/file.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 enum class MarketFormat { array, coordinate };
 enum class MarketField { real, integer, pattern, complex };
@@ -70,4 +70,4 @@ MarketPart read_market_part(const InputFile& file, const MarketHeader& header, s
 void place_array_values(const MarketHeader& header, std::int64_t first,
                         const std::vector<double>& values, std::vector<MarketEntry>& entries);
 
-}  // namespace lupine
+}  // namespace speedwell

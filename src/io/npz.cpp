@@ -10,7 +10,7 @@
 
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -78,4 +78,4 @@ NpzArray find_array(const InputFile& file, const std::optional<std::string>& nam
   return choose(file, arrays, name);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

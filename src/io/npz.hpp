@@ -15,7 +15,7 @@
 
 #include "io/file.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The version of libzip; empty where this build has none, and .npz files are refused.
 std::string version_of_libzip();
@@ -87,4 +87,4 @@ class NpzReader {
 void write_npz(const std::string& member, std::string_view npy,
                const std::function<void(std::string_view)>& write);
 
-}  // namespace lupine
+}  // namespace speedwell

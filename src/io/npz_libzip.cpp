@@ -11,7 +11,7 @@
 #include "core/expects.hpp"
 #include "io/npz.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -113,7 +113,7 @@ NpzReader::~NpzReader() = default;
 
 void NpzReader::read(std::int64_t offset, std::span<std::byte> bytes) {
   Stream& stream = *stream_;
-  LUPINE_EXPECTS(!stream.array.compressed || offset >= stream.at);
+  SPEEDWELL_EXPECTS(!stream.array.compressed || offset >= stream.at);
   if (!stream.array.compressed && offset != stream.at) {
     if (zip_fseek(stream.member.get(), offset, SEEK_SET) != 0)
       throw stream.error(blame(stream.file, *zip_file_get_error(stream.member.get())));
@@ -153,4 +153,4 @@ void write_npz(const std::string& member, std::string_view npy,
     write({part.data(), static_cast<std::size_t>(count)});
 }
 
-}  // namespace lupine
+}  // namespace speedwell

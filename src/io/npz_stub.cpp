@@ -3,13 +3,13 @@
 #include "core/expects.hpp"
 #include "io/npz.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
 [[noreturn]] void refuse() {
   throw UsageError(
-      "this Lupine was built without libzip, which .npz files need; allowed: .npy, .mtx");
+      "this Speedwell was built without libzip, which .npz files need; allowed: .npy, .mtx");
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ NpzReader::NpzReader(const InputFile& /*file*/, const NpzArray& /*array*/) {
 NpzReader::~NpzReader() = default;
 
 void NpzReader::read(std::int64_t /*offset*/, std::span<std::byte> /*bytes*/) {
-  LUPINE_EXPECTS(stream_ != nullptr);  // there is no array that could be read
+  SPEEDWELL_EXPECTS(stream_ != nullptr);  // there is no array that could be read
 }
 
 void NpzReader::finish() {}
@@ -41,4 +41,4 @@ void write_npz(const std::string& /*member*/, std::string_view /*npy*/,
   refuse();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,7 +14,7 @@
 #include "core/expects.hpp"
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -265,7 +265,7 @@ void decode(const NumpyType& type, std::span<const std::byte> from, std::span<do
 }  // namespace
 
 void decode_numbers(const NumpyType& type, std::span<const std::byte> from, std::span<double> to) {
-  LUPINE_EXPECTS(from.size() == to.size() * static_cast<std::size_t>(type.bytes));
+  SPEEDWELL_EXPECTS(from.size() == to.size() * static_cast<std::size_t>(type.bytes));
   const bool real = type.kind == 'f';
   const bool natural = type.kind == 'u';
   switch (type.bytes) {
@@ -322,4 +322,4 @@ std::string numpy_header(const std::vector<std::int64_t>& shape, bool fortran, F
   return header + text;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

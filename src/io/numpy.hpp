@@ -16,7 +16,7 @@
 #include "io/file.hpp"
 #include "io/npz.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The type of the elements in a .npy file: FP64, FP32, FP16, integers of 1, 2, 4 or 8 bytes, bool,
 /// or complex numbers of FP64 or FP32, each a pair of numbers.
@@ -65,4 +65,4 @@ constexpr std::int64_t longest_numpy_header = 65535;
 std::string numpy_header(const std::vector<std::int64_t>& shape, bool fortran,
                          Field field = Field::real);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -16,7 +16,7 @@
 #include "io/file.hpp"
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -169,4 +169,4 @@ void write_whole(const std::string& path, std::string_view text) {
   if (const std::string why = file.finish(); !why.empty()) throw unwritten(path, why);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

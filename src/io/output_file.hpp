@@ -3,12 +3,12 @@
 /// Files that are written whole or not at all.
 #pragma once
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <string>
 #include <string_view>
 
-namespace lupine {
+namespace speedwell {
 
 /// The path of the file that is written by the name `path`: that to which symbolic links lead.
 std::string written_path(const std::string& path);
@@ -52,4 +52,4 @@ UsageError unwritten(const std::string& path, const std::string& why);
 /// @throws UsageError that names the path and the reason; a file that was there is then unchanged
 void write_whole(const std::string& path, std::string_view text);
 
-}  // namespace lupine
+}  // namespace speedwell

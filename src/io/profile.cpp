@@ -2,7 +2,7 @@
 #include "io/profile.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -15,13 +15,13 @@
 #include "io/json.hpp"
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* schema = "lupine-profile/1";
+constexpr const char* schema = "speedwell-profile/1";
 constexpr auto any = std::numeric_limits<std::int64_t>::max();
 constexpr double most_gflops = 1e9;  // of one rank
 constexpr auto any_int = std::int64_t{std::numeric_limits<int>::max()};
@@ -188,7 +188,7 @@ Profile parse_profile(const std::string& content, const std::string& path) {
   } catch (const Damaged& damage) {
     throw UsageError(
         fmt::format("cannot use the profile '{}': {}; allowed: a profile that this version of "
-                    "Lupine wrote, or none",
+                    "Speedwell wrote, or none",
                     printable(path, longest_path), damage.what()));
   }
 }
@@ -235,4 +235,4 @@ void add_to_profile(const std::string& path, const std::vector<ProfileRate>& rat
   });
 }
 
-}  // namespace lupine
+}  // namespace speedwell

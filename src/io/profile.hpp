@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The profile: one file with the tunings that `lupine tune` found on all of a user's machines, and
-/// the rates that runs measured there.
+/// The profile: one file with the tunings that `speedwell tune` found on all of a user's machines,
+/// and the rates that runs measured there.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 #include "core/tuning.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The conditions for which a tuning was found, without the order of the matrix.
 struct ProfileKey {
@@ -33,7 +33,7 @@ struct ProfileEntry {
   double gflops = 0;          ///< rate of the first steps with this tuning
   double default_gflops = 0;  ///< rate of the first steps with the tuning of the table of defaults
   std::string date;           ///< UTC, "2026-11-21T18:00:00Z"
-  std::string revision;       ///< of Lupine
+  std::string revision;       ///< of Speedwell
 };
 
 /// The rate of a device's updates, measured alone.
@@ -43,7 +43,7 @@ struct ProfileRate {
   std::int64_t order = 0;  ///< rows of the products that were measured
   double gflops = 0;       ///< of one rank
   std::string date;        ///< UTC
-  std::string revision;    ///< of Lupine
+  std::string revision;    ///< of Speedwell
 
   bool operator==(const ProfileRate&) const = default;
 };
@@ -68,14 +68,14 @@ class Profile {
 };
 
 /// Reads the content of a profile; `path` is its name in messages.
-/// @throws UsageError, one line, if it is damaged or of a newer Lupine
+/// @throws UsageError, one line, if it is damaged or of a newer Speedwell
 Profile parse_profile(const std::string& content, const std::string& path);
 
 /// The text of the file; empty if there is no such file. @throws UsageError if it cannot be read
 std::string profile_text(const std::string& path);
 
 /// The profile in the file; empty if there is no such file.
-/// @throws UsageError if the file cannot be read, is damaged, or is of a newer Lupine
+/// @throws UsageError if the file cannot be read, is damaged, or is of a newer Speedwell
 Profile read_profile(const std::string& path);
 
 /// Adds an entry, or rates, to the file as Profile::put() does. Readers see the old file or the new
@@ -85,4 +85,4 @@ Profile read_profile(const std::string& path);
 void add_to_profile(const std::string& path, const ProfileEntry& entry);
 void add_to_profile(const std::string& path, const std::vector<ProfileRate>& rates);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include "io/settings.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -13,13 +13,13 @@
 #include "io/json.hpp"
 #include "io/text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* settings_schema = "lupine-settings/1";
+constexpr const char* settings_schema = "speedwell-settings/1";
 
 ordered_json json_of_text(const std::string& text) {
   if (text.find(',') != text.npos) {
@@ -107,4 +107,4 @@ std::string read_settings(const std::string& path) {
   return file.text;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

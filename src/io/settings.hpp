@@ -8,15 +8,15 @@
 
 #include "core/option_text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 struct Settings {
   std::string command;              ///< "mxp"
   std::vector<OptionText> options;  ///< names as the command's without dashes, with '_' for '-'
 };
 
-/// The JSON text: {"schema": "lupine-settings/1", "command": "mxp", "options": {"n": 8192, ...}}. A
-/// value is a number where its text is one, several are a list.
+/// The JSON text: {"schema": "speedwell-settings/1", "command": "mxp", "options": {"n": 8192,
+/// ...}}. A value is a number where its text is one, several are a list.
 std::string settings_text(const Settings& settings);
 
 /// Reads such a text; `path` is its name in messages.
@@ -27,4 +27,4 @@ Settings parse_settings(const std::string& content, const std::string& path);
 /// The text of the file. @throws UsageError if there is none or it cannot be read
 std::string read_settings(const std::string& path);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-namespace lupine {
+namespace speedwell {
 
 std::string_view take_word(std::string_view& rest) {
   skip_blanks(rest);
@@ -49,4 +49,4 @@ std::string utc_text(std::time_t time) {
   return text.data();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace lupine {
+namespace speedwell {
 
 /// Whether the character separates words within a line. The CR of a CRLF does too.
 constexpr bool is_blank(char c) {
@@ -49,4 +49,4 @@ std::optional<T> number(std::string_view word) {
   return value;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

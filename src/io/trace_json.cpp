@@ -11,7 +11,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -88,7 +88,7 @@ void add_names(Events& events, const std::vector<std::string>& processes,
 
 std::string chrome_trace(const std::vector<std::string>& processes,
                          const std::vector<TracedRun>& runs, const ordered_json& other) {
-  LUPINE_EXPECTS(std::all_of(runs.begin(), runs.end(), [&](const TracedRun& run) {
+  SPEEDWELL_EXPECTS(std::all_of(runs.begin(), runs.end(), [&](const TracedRun& run) {
     return run.ranks.size() <= processes.size();
   }));
   Events events(runs.empty() ? 0 : runs.front().begin);
@@ -109,4 +109,4 @@ std::string chrome_trace(const std::vector<std::string>& processes,
                      events.take(), text_of(other));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

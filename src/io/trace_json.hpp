@@ -9,7 +9,7 @@
 
 #include "core/trace.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The trace of a run on all its ranks, in seconds of one clock.
 struct TracedRun {
@@ -28,4 +28,4 @@ struct TracedRun {
 std::string chrome_trace(const std::vector<std::string>& processes,
                          const std::vector<TracedRun>& runs, const nlohmann::ordered_json& other);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 DistributedMatrix::DistributedMatrix(Device& device, Distribution rows, Distribution columns,
                                      Precision storage, Field field)
@@ -21,7 +21,7 @@ DistributedMatrix::DistributedMatrix(Device& device, Distribution rows, Distribu
             field} {}
 
 std::int64_t DistributedMatrix::leading_dimension(std::int64_t rows) {
-  return lupine::leading_dimension(rows, 16);
+  return speedwell::leading_dimension(rows, 16);
 }
 
 AnyMatrix DistributedMatrix::from(LocalIndex i, LocalIndex j) const {
@@ -29,8 +29,8 @@ AnyMatrix DistributedMatrix::from(LocalIndex i, LocalIndex j) const {
 }
 
 AnyMatrix DistributedMatrix::diagonal(const Step& step) const {
-  LUPINE_EXPECTS(step.owns_diagonal());
+  SPEEDWELL_EXPECTS(step.owns_diagonal());
   return view_.block(step.row.value, step.column.value, step.width(), step.width());
 }
 
-}  // namespace lupine
+}  // namespace speedwell

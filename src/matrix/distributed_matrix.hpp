@@ -9,7 +9,7 @@
 #include "grid/distribution.hpp"
 #include "grid/step.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Owns the device memory of the part: local rows x local columns, column-major.
 class DistributedMatrix {
@@ -45,4 +45,4 @@ class DistributedMatrix {
   AnyMatrix view_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

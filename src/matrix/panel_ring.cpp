@@ -6,7 +6,7 @@
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 constexpr std::int64_t line_bytes = 256;  // control data and diagonal blocks are padded to this
@@ -67,7 +67,7 @@ PanelRing::PanelRing(Device& device, const Distribution& rows, const Distributio
 }
 
 std::int64_t PanelRing::leading_dimension(std::int64_t rows) {
-  return lupine::leading_dimension(rows, 32);
+  return speedwell::leading_dimension(rows, 32);
 }
 
 std::int64_t PanelRing::diagonal_bytes(std::int64_t width, const LuPlan& plan) {
@@ -87,12 +87,12 @@ Panel& PanelRing::shape(const Step& step) {
 }
 
 RightChunk PanelRing::chunk(int slot, std::int64_t width, std::int64_t columns) const {
-  LUPINE_EXPECTS(slot >= 0 && slot <= own() && width <= plan_.width);
-  LUPINE_EXPECTS(columns <= (slot == own() ? plan_.width : sizes_.chunk));
+  SPEEDWELL_EXPECTS(slot >= 0 && slot <= own() && width <= plan_.width);
+  SPEEDWELL_EXPECTS(columns <= (slot == own() ? plan_.width : sizes_.chunk));
   std::byte* control = control_.data() + (std::ssize(panels_) + slot) * sizes_.control;
   return {reinterpret_cast<PanelControl*>(control),
           {plan_.precision, right_[static_cast<std::size_t>(slot)].data(), plan_.parts() * width,
            columns, leading_dimension(plan_.parts() * width)}};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

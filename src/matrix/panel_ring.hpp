@@ -14,7 +14,7 @@
 #include "grid/lu_plan.hpp"
 #include "grid/step.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The part of step k's panel that one rank needs to apply it. All of it is device memory, and
 /// contiguous, so that it can be sent. Each column of L is padded to whole cache lines, which
@@ -107,4 +107,4 @@ class PanelRing {
   std::vector<Panel> panels_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

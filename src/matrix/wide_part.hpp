@@ -9,7 +9,7 @@
 #include "core/scalar.hpp"
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A part of a matrix in a precision in which the device computes: the part itself where it is FP32
 /// or FP64, or of 16 bits a copy in FP32. So an algorithm is written once for all of them.
@@ -24,7 +24,7 @@ class WidePart {
   WidePart(Device& device, Queue& queue, AnyMatrix part, const Buffer& memory)
       : device_(device), queue_(queue), part_(part), values_(part) {
     if (!is_copy()) return;
-    LUPINE_EXPECTS(memory.bytes() >= bytes(part.precision, part.rows, part.columns));
+    SPEEDWELL_EXPECTS(memory.bytes() >= bytes(part.precision, part.rows, part.columns));
     values_ = {Precision::fp32, memory.data(), part.rows, part.columns, part.rows};
     device_.copy(queue_, part_, values_);
   }
@@ -46,4 +46,4 @@ class WidePart {
   AnyMatrix values_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@
 #include "io/text.hpp"
 #include "model/machine_model.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A value of an enumeration, and its word in a machine file.
 template <class Enum>
@@ -36,7 +36,7 @@ template <class Words, class Enum>
 std::string_view word_of(const Words& words, Enum value) {
   const auto found = std::find_if(words.begin(), words.end(),
                                   [&](const auto& word) { return word.value == value; });
-  LUPINE_EXPECTS(found != words.end());
+  SPEEDWELL_EXPECTS(found != words.end());
   return found->name;
 }
 
@@ -273,4 +273,4 @@ class MachineWriter {
   std::map<std::string, Figure>& figures_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

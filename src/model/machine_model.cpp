@@ -2,7 +2,7 @@
 #include "model/machine_model.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 #include "io/text.hpp"
 #include "model/machine_json.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -322,4 +322,4 @@ std::string machine_text(const MachineModel& machine) {
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace lupine
+}  // namespace speedwell

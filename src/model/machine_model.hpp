@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A simulated machine: the numbers by which `lupine predict` gives the operations and messages of
-/// a run their times. Units are SI: seconds, bytes, bytes a second, units of work a second.
+/// A simulated machine: the numbers by which `speedwell predict` gives the operations and messages
+/// of a run their times. Units are SI: seconds, bytes, bytes a second, units of work a second.
 /// docs/prediction.md describes the file format and the formulas.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <compare>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Where a number is from.
 enum class Origin { measured, datasheet, assumed };
@@ -58,7 +58,7 @@ struct OperationModel {
 
   /// The seconds that `work` units take at this shape. @pre m, n, k > 0
   double seconds(double work, double m, double n, double k) const {
-    LUPINE_EXPECTS(m > 0 && n > 0 && k > 0);
+    SPEEDWELL_EXPECTS(m > 0 && n > 0 && k > 0);
     return work / rate * (1 + half_rows / m) * (1 + half_columns / n) * (1 + half_width / k);
   }
 };
@@ -155,4 +155,4 @@ MachineModel load_machine(const std::string& name_or_file,
 /// operations. Where there is no source, the text says so, and the origin is `assumed`.
 std::string machine_text(const MachineModel& machine);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,12 +14,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 #include <string_view>
 
 #include "core/expects.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -144,7 +144,7 @@ void listen(std::vector<Child>& children, std::vector<ChildEnd>& ends) {
 
 std::vector<ChildEnd> run_children(const std::vector<std::size_t>& order, int processes,
                                    const Work& work) {
-  LUPINE_EXPECTS(processes >= 1);
+  SPEEDWELL_EXPECTS(processes >= 1);
   std::vector<ChildEnd> ends(order.size());
   std::vector<Child> children;
   for (std::size_t next = 0; next < order.size() || !children.empty();) {
@@ -156,4 +156,4 @@ std::vector<ChildEnd> run_children(const std::vector<std::size_t>& order, int pr
   return ends;
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

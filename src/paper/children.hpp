@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 /// Sends a text to the parent and ends the child. It may be called on any stack and does not
 /// return.
@@ -31,4 +31,4 @@ std::vector<ChildEnd> run_children(
     const std::vector<std::size_t>& order, int processes,
     const std::function<void(std::size_t i, const Reply& reply)>& work);
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/counted.hpp"
 #include "core/expects.hpp"
@@ -13,7 +13,7 @@
 #include "device/cpu/product_parts.hpp"
 #include "device/out_of_memory.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -268,4 +268,4 @@ std::unique_ptr<Device> make_cpu_device(const RunContext& run) {
   return std::make_unique<PaperCpu>(run);
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -10,9 +10,9 @@
 #include "device/device.hpp"
 #include "paper/world.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 /// The CPU device of the calling rank.
 std::unique_ptr<Device> make_cpu_device(const RunContext& run);
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

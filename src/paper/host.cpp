@@ -24,7 +24,7 @@
 #include <new>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -173,4 +173,4 @@ ThreadScope::~ThreadScope() {
   around_ = 0;  // no threads to set back
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// `lupine-predict`, which `lupine predict` starts: runs on a simulated machine. It reads the same
-/// words as `lupine`.
+/// `speedwell-predict`, which `speedwell predict` starts: runs on a simulated machine. It reads the
+/// same words as `speedwell`.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <lupine/error.hpp>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <speedwell/error.hpp>
 #include <thread>
 
 #include "app/arguments.hpp"
@@ -28,13 +28,13 @@
 #include "paper/step_cost.hpp"
 #include "paper/world.hpp"
 
-namespace lupine {
+namespace speedwell {
 namespace {
 
 /// The folders of the shipped machines: of an installation, and of a build.
 std::vector<std::filesystem::path> machine_folders() {
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  return {program.parent_path() / "share/lupine/machines", program / "share/lupine/machines"};
+  return {program.parent_path() / "share/speedwell/machines", program / "share/speedwell/machines"};
 }
 
 /// The ranks that the process grids of the run need; 0 where none is given whole.
@@ -209,7 +209,7 @@ int run(const std::vector<std::string>& words) {
   }
   if (!arguments.predict.on || arguments.command == Command::calibrate)
     throw UsageError(
-        "lupine-predict is a part of lupine; allowed: lupine predict mxp|hpl|bench|solve");
+        "speedwell-predict is a part of speedwell; allowed: speedwell predict mxp|hpl|bench|solve");
   const paper::Scenario scenario = scenario_of(arguments);
   arguments.predict.machine = scenario.machine.path;  // of a shipped machine too
   const bool study = arguments.predict.search || !arguments.predict.scale.empty();
@@ -223,8 +223,10 @@ int run(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-}  // namespace lupine
+}  // namespace speedwell
 
 int main(int argc, char** argv) {
-  return lupine::finish(lupine::ending_of([&] { return lupine::run({argv, argv + argc}); }));
+  return speedwell::finish(speedwell::ending_of([&] {
+    return speedwell::run({argv, argv + argc});
+  }));
 }

@@ -6,7 +6,7 @@
 
 #include "paper/world.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -37,4 +37,4 @@ Paper paper_of(const Scenario& scenario) {
   return paper;
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -172,4 +172,4 @@ Places make_platform(s4u::Engine& engine, const Scenario& scenario) {
   return places;
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -11,7 +11,7 @@ namespace simgrid::s4u {
 class Engine;
 }
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 /// Where the devices' workers are. SMPI takes actors on a rank's host that the rank has started for
 /// ranks when it splits a communicator by nodes.
@@ -30,4 +30,4 @@ void configure(simgrid::s4u::Engine& engine, const Scenario& scenario);
 /// to the network and, with several devices in a node, a link to a switch in its node.
 Places make_platform(simgrid::s4u::Engine& engine, const Scenario& scenario);
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

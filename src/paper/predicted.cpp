@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <lupine/error.hpp>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <speedwell/error.hpp>
 #include <utility>
 
 #include "bench/benchmark_runner.hpp"
@@ -19,7 +19,7 @@
 #include "paper/children.hpp"
 #include "report/option_json.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -181,7 +181,7 @@ void set_times(Predicted& p, double rate, double rate_of_third) {
 }  // namespace
 
 std::vector<Predicted> predict_all(std::span<const Case> cases, int processes) {
-  LUPINE_EXPECTS(processes >= 1);
+  SPEEDWELL_EXPECTS(processes >= 1);
   std::vector<Predicted> all = predict_parts(cases, processes);
   // A process can set up one machine, so what is left to predict of samples has another one: the
   // first steps at n/3, and whole runs where there are too few steps.
@@ -217,4 +217,4 @@ double RealClock::now() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

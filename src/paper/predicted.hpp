@@ -3,8 +3,8 @@
 /// Predictions of a list of runs, without their reports.
 #pragma once
 
-#include <lupine/benchmark.hpp>
-#include <lupine/options.hpp>
+#include <speedwell/benchmark.hpp>
+#include <speedwell/options.hpp>
 
 #include <functional>
 #include <span>
@@ -14,7 +14,7 @@
 #include "core/clock.hpp"
 #include "paper/world.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 /// A run to predict.
 struct Case {
@@ -28,7 +28,7 @@ struct Case {
 
 /// The times of a simulated run.
 struct Predicted {
-  BenchmarkOptions chosen;  ///< with Lupine's choice for each that was left open
+  BenchmarkOptions chosen;  ///< with Speedwell's choice for each that was left open
   double seconds = 0;       ///< factorization and refinement; of samples: the factorization alone
   double lu_seconds = 0;
   double refine_seconds = 0;
@@ -54,4 +54,4 @@ class RealClock final : public Clock {
   double now() const override;
 };
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <lupine/error.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
@@ -17,7 +17,7 @@
 #include "paper/study_parts.hpp"
 #include "report/report_parts.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -122,7 +122,7 @@ double product_rate(const DeviceModel& device, const BenchmarkOptions& chosen,
 
 std::vector<ScaleRow> scale_rows(const std::vector<Case>& cases,
                                  const std::vector<Predicted>& predicted) {
-  LUPINE_EXPECTS(cases.size() == predicted.size());
+  SPEEDWELL_EXPECTS(cases.size() == predicted.size());
   std::vector<ScaleRow> rows;
   double first = unknown;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -196,4 +196,4 @@ std::string scale_plot(const Scenario& scenario, const std::vector<ScaleRow>& ro
       data);
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -3,7 +3,7 @@
 /// Weak scaling, simulated: runs on several numbers of ranks, each rank with the same memory. Pure.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -11,7 +11,7 @@
 
 #include "paper/predicted.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 /// The cases of a table of weak scaling, one for each number of ranks. Without a given n, each n is
 /// the largest that fits; else it is n sqrt(ranks / ranks.front()), rounded: n^2 of a rank stays.
@@ -49,4 +49,4 @@ nlohmann::ordered_json scale_json(const Scenario& scenario, const BenchmarkOptio
 /// @throws UsageError if every run was refused
 std::string scale_plot(const Scenario& scenario, const std::vector<ScaleRow>& rows);
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

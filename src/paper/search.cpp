@@ -7,9 +7,9 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <lupine/error.hpp>
 #include <optional>
 #include <span>
+#include <speedwell/error.hpp>
 
 #include "bench/neighbours.hpp"
 #include "core/expects.hpp"
@@ -17,7 +17,7 @@
 #include "core/option_text.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -232,7 +232,7 @@ class Searching {
 
   void take(const std::vector<BenchmarkOptions>& all) {
     std::vector<Predicted> predictions = predicted(all, outcome_.sampled);
-    LUPINE_EXPECTS(predictions.size() == all.size());
+    SPEEDWELL_EXPECTS(predictions.size() == all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       outcome_.trials.push_back({all[i], std::move(predictions[i])});
       const Predicted& now = outcome_.trials.back().predicted;
@@ -369,4 +369,4 @@ SearchOutcome search(const Scenario& scenario, const BenchmarkOptions& asked,
   return Searching(scenario, asked, request, predict, clock).run();
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -4,7 +4,7 @@
 /// function that predicts, and the clock.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 #include "core/clock.hpp"
 #include "paper/predicted.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 struct SearchRequest {
   double budget = 300;           ///< seconds, outside of the simulation, after which none begins
@@ -68,4 +68,4 @@ double simulation_seconds(int ranks, std::int64_t n, std::int64_t panel_width);
 SearchOutcome search(const Scenario& scenario, const BenchmarkOptions& asked,
                      const SearchRequest& request, const Predict& predict, const Clock& clock);
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

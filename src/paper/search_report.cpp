@@ -11,7 +11,7 @@
 #include "paper/study_parts.hpp"
 #include "report/report_parts.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -76,7 +76,7 @@ ordered_json trials_json(const std::vector<SearchTrial>& trials) {
 std::string command_of(const BenchmarkOptions& asked, const BenchmarkOptions& chosen) {
   const RunOptions& run = chosen.run;
   std::string text =
-      fmt::format("lupine {} -N {} --nb {} -P {} -Q {} --lookahead {} --bcast {} --chunk {}",
+      fmt::format("speedwell {} -N {} --nb {} -P {} -Q {} --lookahead {} --bcast {} --chunk {}",
                   asked.benchmark == Benchmark::mxp ? "mxp" : "hpl", chosen.n, run.nb, run.nprow,
                   run.npcol, run.lookahead, name(run.broadcast), run.chunk);
   // These are above, or choose n, or say nothing about a run on the real machine.
@@ -128,4 +128,4 @@ ordered_json search_json(const Scenario& scenario, const BenchmarkOptions& asked
   return document;
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What `lupine predict --search` reports.
+/// What `speedwell predict --search` reports.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,10 +8,10 @@
 
 #include "paper/search.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
-/// The best configuration as a command, ready to be typed: "lupine mxp -N ...". It has the values
-/// that the search chose, and the options of `asked` that are not the defaults.
+/// The best configuration as a command, ready to be typed: "speedwell mxp -N ...". It has the
+/// values that the search chose, and the options of `asked` that are not the defaults.
 std::string command_of(const BenchmarkOptions& asked, const BenchmarkOptions& chosen);
 
 /// The best configuration, the reason for each of its values, and the table of all trials.
@@ -22,4 +22,4 @@ std::string search_text(const Scenario& scenario, const BenchmarkOptions& asked,
 nlohmann::ordered_json search_json(const Scenario& scenario, const BenchmarkOptions& asked,
                                    const SearchOutcome& outcome);
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <lupine/error.hpp>
 #include <nlohmann/json.hpp>
+#include <speedwell/error.hpp>
 
 #include "comm/agreement.hpp"
 #include "core/counted.hpp"
@@ -22,7 +22,7 @@
 #include "setup/plan.hpp"
 #include "solve/attempt.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -190,4 +190,4 @@ ordered_json step_json(const Scenario& scenario, const SystemSizes& sizes,
   return document;
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -4,7 +4,7 @@
 /// partial pivoting in each precision, and the corrections of x with its factors.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -14,7 +14,7 @@
 #include "grid/lu_plan.hpp"
 #include "paper/world.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 /// A system of which only sizes are known.
 struct SystemSizes {
@@ -49,4 +49,4 @@ std::string step_text(const Scenario& scenario, const SystemSizes& sizes,
 nlohmann::ordered_json step_json(const Scenario& scenario, const SystemSizes& sizes,
                                  const std::vector<StepCost>& steps);
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -11,7 +11,7 @@
 
 #include "revision.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 using nlohmann::ordered_json;
 
@@ -31,10 +31,10 @@ std::string study_head(std::string_view title, const Scenario& scenario,
 }
 
 ordered_json machine_json(std::string_view benchmark, const Scenario& scenario) {
-  return {{"schema", "lupine/1"},
+  return {{"schema", "speedwell/1"},
           {"benchmark", benchmark},
-          {"version", LUPINE_VERSION},
-          {"revision", LUPINE_REVISION},
+          {"version", SPEEDWELL_VERSION},
+          {"revision", SPEEDWELL_REVISION},
           {"predicted",
            {{"machine", scenario.machine.name},
             {"validation", text_or_null(scenario.machine.validation)},
@@ -64,4 +64,4 @@ ordered_json times_json(const Predicted& p) {
           {"lu_gflops", known ? ordered_json(lu_gflops(p)) : ordered_json(nullptr)}};
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

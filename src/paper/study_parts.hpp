@@ -9,7 +9,7 @@
 
 #include "paper/predicted.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 /// Banner, and the lines of the machine and its ranks. @param ranks "8", or several
 std::string machine_head(std::string_view title, const Scenario& scenario,
@@ -30,4 +30,4 @@ double lu_gflops(const Predicted& predicted);
 /// The times of a prediction; what samples do not give is null.
 nlohmann::ordered_json times_json(const Predicted& predicted);
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -7,7 +7,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -46,7 +46,7 @@ void Timeline::pause(int stream, double now, std::function<void(double)> begin) 
 
 void Timeline::resume(int stream, double time) {
   Stream& s = at(stream);
-  LUPINE_EXPECTS(s.paused);
+  SPEEDWELL_EXPECTS(s.paused);
   s.paused = false;
   s.end = std::max(s.end, time);
   s.items.pop_front();
@@ -172,4 +172,4 @@ void Timeline::displace(const Stream& stream, double begin, double end, double p
   }
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

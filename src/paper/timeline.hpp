@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 /// A point in a stream's order. Its time is known once all that comes before it is scheduled.
 struct Moment {
@@ -109,4 +109,4 @@ class Timeline {
   std::deque<Stream> streams_;  // references stay valid
 };
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

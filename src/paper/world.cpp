@@ -8,13 +8,13 @@
 #include <simgrid/s4u.hpp>
 #include <utility>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/numbers.hpp"
 #include "core/random.hpp"
 #include "paper/platform.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -169,7 +169,7 @@ void start_worker(Rank& rank, const std::function<void()>& work) {
 }
 
 void simulate(const Scenario& scenario, const std::function<void()>& work) {
-  std::string name = "lupine";
+  std::string name = "speedwell";
   std::vector<char*> words{name.data()};
   int count = 1;
   char** first = words.data();
@@ -205,4 +205,4 @@ void simulate(const Scenario& scenario, const std::function<void()>& work) {
   SMPI_finalize();
 }
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

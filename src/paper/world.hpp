@@ -17,7 +17,7 @@
 #include "model/machine_model.hpp"
 #include "paper/timeline.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 /// What all ranks of the run have in common.
 struct Scenario {
@@ -134,4 +134,4 @@ void start_worker(Rank& rank, const std::function<void()>& work);
 /// @throws Fault if ranks wait for each other, and nothing else happens
 void simulate(const Scenario& scenario, const std::function<void()>& work);
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

@@ -6,7 +6,7 @@
 
 #include "element/two_sum.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 CorrectionSizes correction_sizes(const System& system, const MultiVector& x, const MultiVector& d,
                                  const Vector& weights) {
@@ -119,4 +119,4 @@ void RefinedColumn::leave(const Block& block, std::int64_t place) {
   measured = true;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -13,7 +13,7 @@
 #include "refine/refinement.hpp"
 #include "refine/vectors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A correction is slow if the error stays above this part of the least error before it.
 inline constexpr double slow_ratio = 0.5;
@@ -140,4 +140,4 @@ struct RefinedColumn {
   void leave(const Block& block, std::int64_t place);
 };
 
-}  // namespace lupine
+}  // namespace speedwell

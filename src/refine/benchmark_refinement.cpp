@@ -8,7 +8,7 @@
 #include "refine/gmres.hpp"
 #include "refine/refinement.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 double default_tolerance(std::int64_t n) {
   // The smallest default tolerance is 4 eps: the residual itself has rounding errors of some eps.
@@ -39,4 +39,4 @@ Vector solve(Transport& transport, const DistributedMatrix& lu,
   return LuSolver(transport, lu, width, pivots).solve(right_hand_side(spec, lu.rows()));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

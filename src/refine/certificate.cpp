@@ -14,7 +14,7 @@
 #include "element/two_sum.hpp"
 #include "host/blas_library.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -169,7 +169,7 @@ Certificate::Certificate(Device& device, System& a, FactorSolver& solver, Precis
       r_(matrix_like(device, a)),
       held_(a.grid(), device, held_matrix(r_.local().real(), a.field()), a.b_part(), a.x_part()),
       held_transposed_(held_.transposed()) {
-  LUPINE_EXPECTS(a.is_extended());
+  SPEEDWELL_EXPECTS(a.is_extended());
   solve_for_inverse(a, solver);
   if (whole_ && factors != Precision::fp64) round_to_fp32();
 }
@@ -372,7 +372,7 @@ const Contraction& Certificate::contraction(System& a, Transpose op) {
 // As many at a time as one pass over R takes.
 MultiVector Certificate::errors(System& a, Transpose op, const MultiVector& y,
                                 const MultiVector& low, const MultiVector& b) {
-  LUPINE_EXPECTS(contraction(a, op).is_shown());
+  SPEEDWELL_EXPECTS(contraction(a, op).is_shown());
   const std::int64_t few = Device::few_vectors / parts_of(a.field()) / 2;
   MultiVector all(y.size(), y.count());
   for (std::int64_t k = 0; k < y.count(); k += few) {
@@ -435,4 +435,4 @@ MultiVector Certificate::errors_of_few(System& a, Transpose op, const MultiVecto
   return errors;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

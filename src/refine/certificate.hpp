@@ -16,7 +16,7 @@
 #include "refine/factor_solver.hpp"
 #include "refine/system.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What a Certificate needs of the scaled matrix R A C beside its system.
 struct ScaledEntries {
@@ -104,4 +104,4 @@ class Certificate {
   std::array<std::optional<Contraction>, 2> contractions_;  // of A, and of A^T
 };
 
-}  // namespace lupine
+}  // namespace speedwell

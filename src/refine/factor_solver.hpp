@@ -5,7 +5,7 @@
 
 #include "refine/vectors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// M = (L U)^-1 P for the factors of some matrix. All members are collective. A vector with an Inf
 /// or NaN does not change the others.
@@ -34,4 +34,4 @@ class TransposedSolver final : public FactorSolver {
   FactorSolver& of_a_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

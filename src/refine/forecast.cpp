@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -40,4 +40,4 @@ double Forecast::steps_of_cycle(std::span<const double> residuals, double most,
   return steps_needed(std::min(last, average), residuals[k] * error);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include "comm/communicator.hpp"
 #include "refine/refinement.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The times of a refinement so far, and forecasts by them. All results but the times are equal on
 /// every rank.
@@ -39,4 +39,4 @@ class Forecast {
   double tolerance_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

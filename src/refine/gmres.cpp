@@ -7,7 +7,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -74,7 +74,7 @@ GmresCycle::GmresCycle(const VectorSpace& space, Vector z, int restart, double t
 // (h_k, next) into (length, 0), make column k of R; the new one is applied to g too. ||z - B d|| is
 // |g_last|, without computing d.
 void GmresCycle::take(Vector w) {
-  LUPINE_EXPECTS(runs_);
+  SPEEDWELL_EXPECTS(runs_);
   ++steps_;
   Vector h = orthogonalize(space_, basis_, w);
   const double next = space_.norm(w);
@@ -104,4 +104,4 @@ Vector GmresCycle::correction() const {
   return d;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

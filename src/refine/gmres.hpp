@@ -11,7 +11,7 @@
 #include "grid/grid_shape.hpp"
 #include "refine/vectors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Most steps of a GMRES cycle, from 30 to 200: in between, their vectors take a twentieth of the
 /// memory of FP32 factors.
@@ -49,7 +49,7 @@ class GmresCycle {
   bool runs() const { return runs_; }
   /// The vector v that take() needs B v of. @pre runs()
   const Vector& next() const {
-    LUPINE_EXPECTS(runs_);
+    SPEEDWELL_EXPECTS(runs_);
     return basis_.back();
   }
   /// Makes a step. @param w B next() @pre runs()
@@ -78,4 +78,4 @@ class GmresCycle {
   std::vector<double> residuals_{1};
 };
 
-}  // namespace lupine
+}  // namespace speedwell

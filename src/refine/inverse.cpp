@@ -10,7 +10,7 @@
 #include "core/numbers.hpp"
 #include "core/random.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -317,8 +317,8 @@ double Inverse::judged() {
 
 std::optional<std::vector<double>> Inverse::norms(std::vector<Weights> weights) {
   for (const Weights& w : weights) {
-    LUPINE_EXPECTS(std::none_of(w.left.begin(), w.left.end(), is_negative));
-    LUPINE_EXPECTS(std::none_of(w.right.begin(), w.right.end(), is_negative));
+    SPEEDWELL_EXPECTS(std::none_of(w.left.begin(), w.left.end(), is_negative));
+    SPEEDWELL_EXPECTS(std::none_of(w.right.begin(), w.right.end(), is_negative));
   }
   if (error_ > trusted) return std::nullopt;
   const bool first = !condition_;
@@ -401,4 +401,4 @@ double Inverse::norm_at_least() {
   return best;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

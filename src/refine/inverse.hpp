@@ -3,7 +3,7 @@
 /// Norms of A^-1, estimated from products with A^-1.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 #include "refine/norm_estimate.hpp"
 #include "refine/system.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The weights of || diag(left) A^-1 diag(right) ||_inf: whole vectors without negative entries.
 struct Weights {
@@ -130,4 +130,4 @@ class Inverse {
   std::optional<ConditionEstimate> condition_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 #include "refine/pairs.hpp"
 #include "refine/results.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -300,4 +300,4 @@ void LuSolver::share(const Communicator& ranks, int owner, const Step& s, AnyMat
   if (!s.owns_diagonal()) write(entries, part);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -17,7 +17,7 @@
 #include "refine/vectors.hpp"
 #include "transport/row_exchange.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Solves block by block, with the blocks of the factorization's steps. For L and U:
 /// 1. The process row of block k sums up the block's remaining right-hand sides: each of its ranks
@@ -119,4 +119,4 @@ class LuSolver final : public FactorSolver {
   std::int64_t exchanged_bytes_ = 0;  // of a row, that exchange_ has room for
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 
 #include "core/random.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -153,4 +153,4 @@ std::vector<NormEstimate> estimate_one_norms(std::int64_t order, std::size_t mat
   return found;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 
 #include "refine/vectors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// ||v||_1; infinity if v has a NaN.
 double sum_of_magnitudes(const Vector& v);
@@ -53,4 +53,4 @@ std::vector<NormEstimate> estimate_one_norms(std::int64_t order, std::size_t mat
                                              const ProbeProducts& apply_transposed,
                                              std::uint64_t seed);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -22,7 +22,7 @@
 #include "core/scalar.hpp"
 #include "refine/vectors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The numbers of a vector of this many numbers on each side of H: in pairs along its rows, half as
 /// many in each plane along its columns.
@@ -125,4 +125,4 @@ inline Vector of_columns(Field field, Vector v) {
   return each;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

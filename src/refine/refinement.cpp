@@ -13,7 +13,7 @@
 #include "refine/forecast.hpp"
 #include "refine/gmres.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -487,9 +487,9 @@ class Refinement {
 
 std::vector<RefineOutcome> refine(System& system, FactorSolver& solver, const MultiVector& b,
                                   const RefineOptions& options) {
-  LUPINE_EXPECTS(options.stop == StopRule::componentwise || b.count() == 1);
-  LUPINE_EXPECTS(!options.forward || system.is_extended());
+  SPEEDWELL_EXPECTS(options.stop == StopRule::componentwise || b.count() == 1);
+  SPEEDWELL_EXPECTS(!options.forward || system.is_extended());
   return Refinement(system, solver, b, options).run();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

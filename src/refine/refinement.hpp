@@ -4,8 +4,8 @@
 /// docs/numerics.md.
 #pragma once
 
-#include <lupine/benchmark.hpp>
-#include <lupine/options.hpp>
+#include <speedwell/benchmark.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -24,7 +24,7 @@
 #include "refine/system.hpp"
 #include "transport/transport.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The error of x by which the refinement decides, and when it is small enough. r = b - A x.
 enum class StopRule {
@@ -161,4 +161,4 @@ SystemNorms system_norms(const ProcessGrid& grid, Device& device, const Distribu
 /// result is small only where the residual is.
 double scaled_residual(const SystemNorms& norms, std::int64_t n);
 
-}  // namespace lupine
+}  // namespace speedwell

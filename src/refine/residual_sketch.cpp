@@ -11,7 +11,7 @@
 #include "core/random.hpp"
 #include "refine/results.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -100,4 +100,4 @@ ResidualSketch::Estimates ResidualSketch::estimate(const MultiVector& y, const M
   return found;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include "refine/system.hpp"
 #include "refine/vectors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Estimates ||R b - R A C y||_2 of many y at the cost of O(n) each: W^T (R b - R A C y) =
 /// W^T R b - (W^T R A C) y, where W has `combinations` columns of independent random numbers,
@@ -48,4 +48,4 @@ class ResidualSketch {
   double norm_ = 0;  // ||R A C||_F, estimated
 };
 
-}  // namespace lupine
+}  // namespace speedwell

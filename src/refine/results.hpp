@@ -6,7 +6,7 @@
 #include "comm/interruption.hpp"
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Downloads what operations have computed, before ranks decide by it or sum it up. Collective.
 /// @param host has as many elements as are copied
@@ -18,4 +18,4 @@ void download_results(const Communicator& all, Device& device, Queue& queue, con
   stop_if_interrupted(all);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

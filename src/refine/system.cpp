@@ -13,7 +13,7 @@
 #include "refine/refinement.hpp"
 #include "refine/results.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -33,7 +33,7 @@ class GeneratedMatrix final : public LocalMatrix {
   void multiply(Device& device, Queue& queue, Transpose transpose, MatrixView<const double> x,
                 MatrixView<double> ax, double* abs_rows, MatrixView<double> abs_ax,
                 MatrixChecksum* checksum) const override {
-    LUPINE_EXPECTS(transpose == Transpose::no && checksum == nullptr);
+    SPEEDWELL_EXPECTS(transpose == Transpose::no && checksum == nullptr);
     for (std::int64_t k = 0; k < x.columns; ++k)
       device.multiply_generated(queue, spec_, rows_, columns_, x.column(k), ax.column(k),
                                 k == 0 ? abs_rows : nullptr,
@@ -132,7 +132,7 @@ System::System(const ProcessGrid& grid, Device& device, std::shared_ptr<const Lo
 }
 
 System System::transposed() const {
-  LUPINE_EXPECTS(a_->held().has_value());
+  SPEEDWELL_EXPECTS(a_->held().has_value());
   const auto alike = [](const Domain& s) {
     return Domain{s.layout, s.part, s.scales, {}, s.of_scales};
   };
@@ -142,7 +142,7 @@ System System::transposed() const {
 }
 
 void System::watch() {
-  LUPINE_EXPECTS(a_->held().has_value());
+  SPEEDWELL_EXPECTS(a_->held().has_value());
   device_.reserve(checksum_, sizeof(MatrixChecksum));
 }
 
@@ -375,7 +375,7 @@ MultiVector System::multiply(const MultiVector& v) {
 }
 
 MultiVector System::multiply_transposed(const MultiVector& v) {
-  LUPINE_EXPECTS(a_->held().has_value());
+  SPEEDWELL_EXPECTS(a_->held().has_value());
   return product(v, b_, x_);
 }
 
@@ -396,7 +396,7 @@ System::Errors System::errors(const MultiVector& y, const MultiVector& b, bool w
 // As many vectors at a time as one pass over A takes.
 System::Errors System::extended_errors(const MultiVector& y, const MultiVector& y_low,
                                        const MultiVector& b, bool with_bound) {
-  LUPINE_EXPECTS(is_extended());
+  SPEEDWELL_EXPECTS(is_extended());
   const bool many = as_product(y.count());
   Errors result{b, {}, b};
   if (with_bound) result.bound = many ? magnitude_product(y) : MultiVector(b.size(), b.count());
@@ -473,4 +473,4 @@ double scaled_residual(const SystemNorms& norms, std::int64_t n) {
   return std::isfinite(scale) ? norms.residual / scale : unknown;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

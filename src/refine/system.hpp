@@ -5,7 +5,7 @@
 /// vectors.
 #pragma once
 
-#include <lupine/benchmark.hpp>
+#include <speedwell/benchmark.hpp>
 
 #include <memory>
 #include <optional>
@@ -21,7 +21,7 @@
 #include "refine/pairs.hpp"
 #include "refine/vectors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The rank's part of A: its local rows and columns. Pointers point to device memory. Of a complex
 /// A, products are those of the real matrix H of twice as many rows, and so are the vectors
@@ -197,4 +197,4 @@ class System {
   std::optional<Vector> row_sums_;  // of R A C
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 
 #include "refine/vectors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -52,4 +52,4 @@ void ReuseVectors::give_back(void* block, std::size_t bytes) noexcept {
   ::operator delete(block);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

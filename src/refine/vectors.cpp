@@ -11,15 +11,15 @@
 #include "core/expects.hpp"
 #include "device/checksum_keys.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 Vector MultiVector::only() const {
-  LUPINE_EXPECTS(count_ == 1);
+  SPEEDWELL_EXPECTS(count_ == 1);
   return vector(0);
 }
 
 MultiVector MultiVector::part(std::int64_t begin, std::int64_t count) const {
-  LUPINE_EXPECTS(begin + count <= count_);
+  SPEEDWELL_EXPECTS(begin + count <= count_);
   MultiVector v(size_, count);
   std::copy_n(entries_.begin() + begin * size_, size_ * count, v.entries_.begin());
   return v;
@@ -33,7 +33,7 @@ void MultiVector::keep(std::span<const std::int64_t> kept) {
 }
 
 void MultiVector::truncate(std::int64_t count) {
-  LUPINE_EXPECTS(count <= count_);
+  SPEEDWELL_EXPECTS(count <= count_);
   count_ = count;
   entries_.resize(static_cast<std::size_t>(size_ * count_));
 }
@@ -81,7 +81,7 @@ double VectorSpace::norm(const Vector& v) const {
 // A maximum does not depend on the order of its operands, so all ranks get the same one.
 Vector VectorSpace::largest(const MultiVector& v) const {
   Vector most;
-  for (std::int64_t k = 0; k < v.count(); ++k) most.push_back(lupine::largest(v[k]));
+  for (std::int64_t k = 0; k < v.count(); ++k) most.push_back(speedwell::largest(v[k]));
   grid_->all().all_reduce(most, Reduction::max);
   return most;
 }
@@ -128,4 +128,4 @@ Vector local_part(const Distribution& mine, std::span<const double> whole) {
   return part;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -15,7 +15,7 @@
 #include "element/checksum.hpp"
 #include "grid/distribution.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The entries of a vector that one rank holds. A "whole" vector has all n entries.
 using Vector = std::vector<double>;
@@ -127,4 +127,4 @@ double power_above(double value);
 /// This rank's entries of a whole vector.
 Vector local_part(const Distribution& mine, std::span<const double> whole);
 
-}  // namespace lupine
+}  // namespace speedwell

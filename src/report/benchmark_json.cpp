@@ -14,7 +14,7 @@
 #include "report/sensor_text.hpp"
 #include "setup/footprint.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -182,9 +182,9 @@ const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
 
 ordered_json json_report(const std::vector<Measured>& all, const std::string& command_line,
                          const std::vector<std::string>& notes) {
-  LUPINE_EXPECTS(!all.empty() && !all.front().runs.empty());
+  SPEEDWELL_EXPECTS(!all.empty() && !all.front().runs.empty());
   const Measured& first = all.front();
-  LUPINE_EXPECTS(std::all_of(all.begin(), all.end(), [&](const Measured& one) {
+  SPEEDWELL_EXPECTS(std::all_of(all.begin(), all.end(), [&](const Measured& one) {
     return one.setup.options.benchmark == first.setup.options.benchmark;
   }));
   ordered_json document = json_origin(name(first.setup.options.benchmark), first.runs.front().begin,
@@ -213,4 +213,4 @@ ordered_json json_of_both(const Measured& mxp, const Measured& hpl, const std::s
   return document;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

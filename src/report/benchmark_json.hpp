@@ -9,9 +9,9 @@
 
 #include "bench/campaign.hpp"
 
-namespace lupine {
+namespace speedwell {
 
-/// A document of schema "lupine/1". Choices, times, rates, norms and the verdict at its top are
+/// A document of schema "speedwell/1". Choices, times, rates, norms and the verdict at its top are
 /// those of the representative() run. "runs" has the outcome of every run, with the choices too
 /// where there are several configurations. Numbers that are not finite are null.
 /// @param notes further notes for the reader
@@ -26,4 +26,4 @@ nlohmann::ordered_json json_of_both(const Measured& mxp, const Measured& hpl,
                                     const std::string& command_line,
                                     const std::vector<std::string>& notes);
 
-}  // namespace lupine
+}  // namespace speedwell

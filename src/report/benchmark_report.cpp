@@ -17,7 +17,7 @@
 #include "report/sensor_text.hpp"
 #include "setup/footprint.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -446,4 +446,4 @@ std::string report_summary(const BenchmarkRun& mxp, const BenchmarkRun& hpl) {
   return text.append("\n").append(double_rule).append("\n");
 }
 
-}  // namespace lupine
+}  // namespace speedwell

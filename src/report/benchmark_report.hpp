@@ -11,7 +11,7 @@
 
 #include "bench/benchmark_runner.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The part before the runs: banner, the meaning of the columns, and all chosen values. Where
 /// setups differ in a value, it lists all of them, as HPL does.
@@ -40,4 +40,4 @@ double speedup(const BenchmarkRun& mxp, const BenchmarkRun& hpl);
 /// HPL's name of a variant, such as "WR11R2R16". The text of report_head() explains each place.
 std::string variant(const BenchmarkOptions& options);
 
-}  // namespace lupine
+}  // namespace speedwell

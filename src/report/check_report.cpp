@@ -9,7 +9,7 @@
 
 #include "report/report_parts.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -129,4 +129,4 @@ ordered_json json_of_check(const CheckSummary& summary, std::time_t begin,
   return document;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

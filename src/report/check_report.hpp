@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The report of `lupine check`, as text and as JSON.
+/// The report of `speedwell check`, as text and as JSON.
 #pragma once
 
 #include <ctime>
@@ -10,7 +10,7 @@
 
 #include "check/node_check.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What is reported of a check.
 struct CheckSummary {
@@ -27,4 +27,4 @@ nlohmann::ordered_json json_of_check(const CheckSummary& summary, std::time_t be
                                      const std::string& command_line,
                                      const std::vector<std::string>& notes);
 
-}  // namespace lupine
+}  // namespace speedwell

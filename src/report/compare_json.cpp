@@ -17,7 +17,7 @@
 #include "report/sensor_text.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -111,7 +111,7 @@ ordered_json order_of(const Comparison& comparison) {
 ordered_json json_of_comparisons(const Setup& setup, const std::vector<Comparison>& all, int rounds,
                                  std::time_t begin, const std::string& command_line,
                                  const std::vector<std::string>& notes) {
-  LUPINE_EXPECTS(!all.empty());
+  SPEEDWELL_EXPECTS(!all.empty());
   const BenchmarkOptions& o = setup.options;
   const std::optional<GalleryKind> gallery = all.front().gallery;
   ordered_json document = json_origin("compare", begin, setup.machine.hosts, command_line);
@@ -134,4 +134,4 @@ ordered_json json_of_comparisons(const Setup& setup, const std::vector<Compariso
   return document;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

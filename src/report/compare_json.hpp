@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The report of `lupine compare` as JSON.
+/// The report of `speedwell compare` as JSON.
 #pragma once
 
 #include <ctime>
@@ -11,9 +11,9 @@
 #include "compare/comparison.hpp"
 #include "setup/plan.hpp"
 
-namespace lupine {
+namespace speedwell {
 
-/// A document of schema "lupine/1" with benchmark "compare"; "orders" has the "solvers" and
+/// A document of schema "speedwell/1" with benchmark "compare"; "orders" has the "solvers" and
 /// ceilings for every n. Unknown numbers are null. With a matrix of the gallery there are no
 /// ceilings.
 /// @pre all is not empty
@@ -24,4 +24,4 @@ nlohmann::ordered_json json_of_comparisons(const Setup& setup, const std::vector
                                            const std::string& command_line,
                                            const std::vector<std::string>& notes);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,7 +14,7 @@
 #include "core/expects.hpp"
 #include "io/gnuplot.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -130,7 +130,7 @@ std::string_view plot_colour(std::size_t entry) {
 }
 
 std::string plot_script(const std::vector<Comparison>& all, const std::string& heading) {
-  LUPINE_EXPECTS(!all.empty());
+  SPEEDWELL_EXPECTS(!all.empty());
   std::string text =
       "set terminal svg size 900,600 dynamic noenhanced background rgb 'white'\n"
       "set key outside right noenhanced\nset grid\n";
@@ -156,7 +156,7 @@ std::string plot_script(const std::vector<Comparison>& all, const std::string& h
 }
 
 std::string digits_plot_script(const std::vector<Comparison>& all, const std::string& heading) {
-  LUPINE_EXPECTS(!all.empty());
+  SPEEDWELL_EXPECTS(!all.empty());
   std::string text =
       "set terminal svg size 900,600 dynamic noenhanced background rgb 'white'\n"
       "set key outside right noenhanced\nset grid\n"
@@ -188,4 +188,4 @@ std::string digits_plot_script(const std::vector<Comparison>& all, const std::st
   return text + fmt::format("plot {}\n", fmt::join(lines, ", \\\n  "));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

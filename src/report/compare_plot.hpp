@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The pictures of `lupine compare`: rates against n, and ceilings; or time against digits.
+/// The pictures of `speedwell compare`: rates against n, and ceilings; or time against digits.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "compare/comparison.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A gnuplot script, with its data, that writes an SVG to standard output. The picture shows each
 /// solver's best rate against n as a curve, and each ceiling's best rate in GFLOP/s as a dashed
@@ -32,4 +32,4 @@ std::string digits_plot_script(const std::vector<Comparison>& all, const std::st
 /// The colour of the solver with this number, as "#0072b2"; from the ninth on they recur.
 std::string_view plot_colour(std::size_t entry);
 
-}  // namespace lupine
+}  // namespace speedwell

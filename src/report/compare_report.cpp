@@ -17,7 +17,7 @@
 #include "revision.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -228,7 +228,7 @@ std::string compare_title(const CompareOptions& who) {
   if (who.levels) return fmt::format("levels of precision, {}", name(who.gallery.value()));
   if (!who.gallery) return "HPL-MxP, HPL and LAPACK";
   if (who.accuracy) return fmt::format("accuracy against time, {}", name(*who.gallery));
-  return fmt::format("lupine::solve and LAPACK, {}{}", name(*who.gallery),
+  return fmt::format("speedwell::solve and LAPACK, {}{}", name(*who.gallery),
                      who.rhs == 1 ? "" : fmt::format(", {} right-hand sides", rhs_text(who.rhs)));
 }
 
@@ -237,8 +237,8 @@ std::string compare_head(const Setup& setup, const CompareOptions& who,
                          const std::vector<std::string>& notes) {
   const BenchmarkOptions& o = setup.options;
   const std::optional<GalleryKind>& gallery = who.gallery;
-  std::string text = fmt::format("Lupine {} ({})  --  {} in turns\n\n", LUPINE_VERSION,
-                                 LUPINE_REVISION, compare_title(who));
+  std::string text = fmt::format("Speedwell {} ({})  --  {} in turns\n\n", SPEEDWELL_VERSION,
+                                 SPEEDWELL_REVISION, compare_title(who));
   const auto line = [&](const char* label, const std::string& value) {
     text += fmt::format("{:<10} : {}\n", label, value);
   };
@@ -312,4 +312,4 @@ std::string turn_line(const ComparedSolver& entry, const Comparison& all, int ro
                                    : (all.x_is_known() ? "no x: " : "FAILED: ") + turn.failure);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

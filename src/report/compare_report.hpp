@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The report of `lupine compare` as text.
+/// The report of `speedwell compare` as text.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 #include "compare/contest.hpp"
 #include "setup/plan.hpp"
 
-namespace lupine {
+namespace speedwell {
 
-/// What is compared: "HPL-MxP, HPL and LAPACK", or "lupine::solve and LAPACK, gaussian, 300
+/// What is compared: "HPL-MxP, HPL and LAPACK", or "speedwell::solve and LAPACK, gaussian, 300
 /// right-hand sides".
 std::string compare_title(const CompareOptions& who);
 
@@ -32,4 +32,4 @@ std::string compare_tables(const Comparison& comparison);
 /// @param all the comparison that it belongs to
 std::string turn_line(const ComparedSolver& entry, const Comparison& all, int round, int rounds);
 
-}  // namespace lupine
+}  // namespace speedwell

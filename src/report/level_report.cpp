@@ -12,7 +12,7 @@
 #include "report/sensor_text.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -115,4 +115,4 @@ ordered_json json_of(const std::optional<LevelResult>& result) {
           {"factors", result->factors ? json_of(*result->factors) : ordered_json()}};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

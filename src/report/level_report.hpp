@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The report of `lupine compare --levels`: a table and JSON.
+/// The report of `speedwell compare --levels`: a table and JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,7 @@
 
 #include "compare/comparison.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What the columns of level_table() mean.
 extern const char* const level_legend;
@@ -20,4 +20,4 @@ std::string level_rows(const Comparison& comparison);
 /// An object; null where the turn is not that of a level.
 nlohmann::ordered_json json_of(const std::optional<LevelResult>& result);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include "core/numbers.hpp"
 #include "report/sensor_text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -185,4 +185,4 @@ ordered_json json_of_monitors(const std::vector<std::string>& monitors) {
   return all;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

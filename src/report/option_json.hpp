@@ -14,7 +14,7 @@
 #include "report/report_parts.hpp"
 #include "report/result_fields.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// An enumeration's value by its name, a result as an object of its fields; null for a number that
 /// is not finite, and for an empty text.
@@ -51,7 +51,7 @@ nlohmann::ordered_json json_of_options(const Options& options) {
   return all;
 }
 
-/// json_of_options() with null for every number and list that was left to Lupine.
+/// json_of_options() with null for every number and list that was left to Speedwell.
 template <class Options>
 nlohmann::ordered_json json_of_asked(const Options& options) {
   auto all = json_of_options(options);
@@ -61,4 +61,4 @@ nlohmann::ordered_json json_of_asked(const Options& options) {
   return all;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

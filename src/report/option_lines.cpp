@@ -2,7 +2,7 @@
 #include "report/option_lines.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include "report/report_parts.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -87,4 +87,4 @@ std::string OptionLines::rest() {
   return text;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

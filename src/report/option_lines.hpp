@@ -10,7 +10,7 @@
 
 #include "core/option_text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Collects the options of one or several runs, and writes them as lines. A report takes the lines
 /// of the options that it names, and at its end the lines of all others. So an option that no
@@ -49,4 +49,4 @@ class OptionLines {
   std::vector<Line> lines_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace lupine {
+namespace speedwell {
 
 std::optional<std::string> ProgressLines::line(const Progress& p) {
   if (p.seconds < last_seconds_) *this = {};  // another factorization has begun
@@ -25,4 +25,4 @@ std::optional<std::string> ProgressLines::line(const Progress& p) {
       100 * done, p.n - p.columns_done, p.seconds, seconds_left, current / 1e9, average / 1e9);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,12 +3,12 @@
 /// Progress of a factorization as lines of text.
 #pragma once
 
-#include <lupine/benchmark.hpp>
+#include <speedwell/benchmark.hpp>
 
 #include <optional>
 #include <string>
 
-namespace lupine {
+namespace speedwell {
 
 /// Turns reports of progress into lines of text, at most one a second.
 class ProgressLines {
@@ -21,4 +21,4 @@ class ProgressLines {
   double last_flops_ = 0;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -13,7 +13,7 @@
 #include "revision.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 using nlohmann::ordered_json;
 
@@ -29,8 +29,8 @@ std::vector<std::string> nodes(const std::vector<std::string>& hosts) {
 }  // namespace
 
 std::string banner(std::string_view title) {
-  return fmt::format("{0}\nLupine {1} ({2})  --  {3}\n{0}\n\n", double_rule, LUPINE_VERSION,
-                     LUPINE_REVISION, title);
+  return fmt::format("{0}\nSpeedwell {1} ({2})  --  {3}\n{0}\n\n", double_rule, SPEEDWELL_VERSION,
+                     SPEEDWELL_REVISION, title);
 }
 
 std::string paper_line(const std::optional<Paper>& paper) {
@@ -71,8 +71,9 @@ std::string stall_text(double timeout) {
 
 ordered_json json_origin(std::string_view benchmark, std::time_t begin,
                          const std::vector<std::string>& hosts, const std::string& command_line) {
-  return {{"schema", "lupine/1"},        {"benchmark", benchmark},  {"version", LUPINE_VERSION},
-          {"revision", LUPINE_REVISION}, {"date", utc_text(begin)}, {"hosts", nodes(hosts)},
+  return {{"schema", "speedwell/1"},      {"benchmark", benchmark},
+          {"version", SPEEDWELL_VERSION}, {"revision", SPEEDWELL_REVISION},
+          {"date", utc_text(begin)},      {"hosts", nodes(hosts)},
           {"command_line", command_line}};
 }
 
@@ -107,4 +108,4 @@ ordered_json text_or_null(const std::string& text) {
   return text.empty() ? ordered_json(nullptr) : ordered_json(text);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

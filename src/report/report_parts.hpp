@@ -3,7 +3,7 @@
 /// Parts that several reports share, as text and as JSON.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <ctime>
@@ -16,14 +16,14 @@
 #include "device/device.hpp"
 #include "setup/peak_memory.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 constexpr std::string_view double_rule =
     "================================================================================";
 constexpr std::string_view rule =
     "--------------------------------------------------------------------------------";
 
-/// Lupine's version and the title, between double rules.
+/// Speedwell's version and the title, between double rules.
 std::string banner(std::string_view title);
 /// "PREDICTED for h200 (not validated on a GPU): nothing was run", on a line of its own; empty for
 /// a real machine.
@@ -63,4 +63,4 @@ nlohmann::ordered_json index_or_null(std::int64_t value);
 /// The text; null if it is empty.
 nlohmann::ordered_json text_or_null(const std::string& text);
 
-}  // namespace lupine
+}  // namespace speedwell

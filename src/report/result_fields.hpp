@@ -6,12 +6,12 @@
 /// What is missing is an empty text, an empty optional, or a number that is not finite.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cstdint>
 #include <optional>
 
-namespace lupine {
+namespace speedwell {
 
 /// The index; nothing if it is negative.
 inline std::optional<std::int64_t> known_index(std::int64_t value) {
@@ -115,4 +115,4 @@ concept HasFields = requires(const Result& result) {
   for_each_field(result, [](const char*, const auto&) {});
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 #include "core/matrix_traits.hpp"
 #include "core/option_range.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -70,7 +70,7 @@ std::vector<OptionText> given_lists(const HplDat& lists) {
 }  // namespace
 
 std::vector<OptionText> options_again(const std::vector<Setup>& setups, const HplDat& lists) {
-  LUPINE_EXPECTS(!setups.empty());
+  SPEEDWELL_EXPECTS(!setups.empty());
   std::vector<std::vector<OptionText>> runs;
   runs.reserve(setups.size());
   for (const Setup& setup : setups) runs.push_back(options_of(setup));
@@ -107,4 +107,4 @@ std::vector<OptionText> options_again_of_both(const Setup& mxp, const Setup& hpl
   return all;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

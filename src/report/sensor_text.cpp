@@ -10,7 +10,7 @@
 #include "io/text.hpp"
 #include "report/report_parts.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 using nlohmann::ordered_json;
 
@@ -112,4 +112,4 @@ ordered_json json_of(const std::optional<EnergyReport>& energy, double flops) {
           {"missing", energy->missing}};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "sensors/energy_report.hpp"
 #include "sensors/monitor.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// "1234 J: lu 1100, refinement 134; 5.67 GFLOPS/W (GPUs and CPU packages only; ...)", or "not
 /// known: ..." with the first reason. @param flops operations of the run
@@ -37,4 +37,4 @@ double highest_sample(const std::vector<std::string>& monitors, Quantity quantit
 /// A list with an object for each rank that sampled something; null where none was asked for.
 nlohmann::ordered_json json_of_monitors(const std::vector<std::string>& monitors);
 
-}  // namespace lupine
+}  // namespace speedwell

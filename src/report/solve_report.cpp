@@ -19,7 +19,7 @@
 #include "report/sensor_text.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -376,4 +376,4 @@ ordered_json json_of_solution(const SolveRun& run, const Solution& s) {
   return document;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

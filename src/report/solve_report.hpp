@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The report of `lupine solve`, as text and as JSON.
+/// The report of `speedwell solve`, as text and as JSON.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cstdint>
 #include <ctime>
@@ -15,9 +15,9 @@
 #include "setup/peak_memory.hpp"
 #include "setup/run_sensors.hpp"
 
-namespace lupine {
+namespace speedwell {
 
-/// A run of `lupine solve`: its input, and the part of its outcome that Solution does not hold.
+/// A run of `speedwell solve`: its input, and the part of its outcome that Solution does not hold.
 struct SolveRun {
   std::string a;  ///< file of A
   std::string b;  ///< file of b; empty: b is A times ones
@@ -52,8 +52,8 @@ std::string verdict(const SolveRun& run, const Solution& solution);
 /// The report as text. Its last line is the verdict.
 std::string solve_report(const SolveRun& run, const Solution& solution);
 
-/// A document of schema "lupine/1" with benchmark "solve". Numbers that are not finite are null;
+/// A document of schema "speedwell/1" with benchmark "solve". Numbers that are not finite are null;
 /// pivots are counted from 0.
 nlohmann::ordered_json json_of_solution(const SolveRun& run, const Solution& solution);
 
-}  // namespace lupine
+}  // namespace speedwell

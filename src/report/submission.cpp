@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "core/numbers.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -247,4 +247,4 @@ std::string score_in_report(const ordered_json& run) {
              : fmt::format("{:18.2f}     {:18.3e}", number_at(run, {"time_seconds"}), gflops);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

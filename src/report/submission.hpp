@@ -9,7 +9,7 @@
 
 #include "bench/rules.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The fields that the lists' forms ask for, filled in as far as the machine tells, and both
 /// benchmarks' rules with their verdicts, in Markdown.
@@ -36,4 +36,4 @@ std::vector<SubmissionCheck> check_document(const nlohmann::ordered_json& docume
 /// The line of a report that has this score, as both reports write it.
 std::string score_in_report(const nlohmann::ordered_json& run);
 
-}  // namespace lupine
+}  // namespace speedwell

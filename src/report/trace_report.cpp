@@ -10,7 +10,7 @@
 #include "io/json.hpp"
 #include "revision.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -73,8 +73,8 @@ void TraceReport::name_processes(const Setup& setup) {
 }
 
 void TraceReport::write(const std::string& path, const std::string& command_line) const {
-  ordered_json other = {{"version", LUPINE_VERSION},
-                        {"revision", LUPINE_REVISION},
+  ordered_json other = {{"version", SPEEDWELL_VERSION},
+                        {"revision", SPEEDWELL_REVISION},
                         {"command_line", command_line},
                         {"runs", ordered_json::array()}};
   for (std::size_t i = 0; i < runs_.size(); ++i)
@@ -82,4 +82,4 @@ void TraceReport::write(const std::string& path, const std::string& command_line
   write_whole(path, chrome_trace(processes_, runs_, other));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "io/trace_json.hpp"
 #include "setup/plan.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Collects traces of runs on one time line, and writes them. For rank 0.
 class TraceReport {
@@ -38,4 +38,4 @@ class TraceReport {
   std::int64_t left_out_ = 0;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -12,7 +12,7 @@
 
 #include "revision.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -65,8 +65,8 @@ ordered_json json_of(const TunedBenchmark& tuned) {
 }  // namespace
 
 std::string tune_banner(double budget, const std::vector<std::string>& notes) {
-  std::string text = fmt::format("Lupine {} ({})  --  tuning for {:g} s\n", LUPINE_VERSION,
-                                 LUPINE_REVISION, budget);
+  std::string text = fmt::format("Speedwell {} ({})  --  tuning for {:g} s\n", SPEEDWELL_VERSION,
+                                 SPEEDWELL_REVISION, budget);
   for (const std::string& note : notes) text += fmt::format("- {}\n", note);
   return text;
 }
@@ -117,11 +117,11 @@ std::string tune_end(const std::string& profile) {
 ordered_json json_of_tuning(const std::vector<TunedBenchmark>& all, double budget,
                             const std::string& profile, const std::string& command_line,
                             const std::vector<std::string>& notes) {
-  LUPINE_EXPECTS(!all.empty());
-  ordered_json document = {{"schema", "lupine/1"},
+  SPEEDWELL_EXPECTS(!all.empty());
+  ordered_json document = {{"schema", "speedwell/1"},
                            {"benchmark", "tune"},
-                           {"version", LUPINE_VERSION},
-                           {"revision", LUPINE_REVISION},
+                           {"version", SPEEDWELL_VERSION},
+                           {"revision", SPEEDWELL_REVISION},
                            {"date", all.front().entry.date},
                            {"command_line", command_line},
                            {"budget_seconds", budget},
@@ -131,4 +131,4 @@ ordered_json json_of_tuning(const std::vector<TunedBenchmark>& all, double budge
   return document;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The report of `lupine tune`, as text and as JSON.
+/// The report of `speedwell tune`, as text and as JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,7 @@
 
 #include "bench/tune.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The beginning of the report. @param budget seconds
 std::string tune_banner(double budget, const std::vector<std::string>& notes);
@@ -22,11 +22,11 @@ std::string tune_result(const TunedBenchmark& tuned);
 /// The end of the report. @param profile path of the profile that was written; empty: none was
 std::string tune_end(const std::string& profile);
 
-/// A document of schema "lupine/1". "tunings" has the tuning that was found, and every trial, for
-/// each benchmark.
+/// A document of schema "speedwell/1". "tunings" has the tuning that was found, and every trial,
+/// for each benchmark.
 /// @pre all is not empty
 nlohmann::ordered_json json_of_tuning(const std::vector<TunedBenchmark>& all, double budget,
                                       const std::string& profile, const std::string& command_line,
                                       const std::vector<std::string>& notes);
 
-}  // namespace lupine
+}  // namespace speedwell

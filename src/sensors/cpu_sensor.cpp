@@ -4,7 +4,7 @@
 #include <sstream>
 #include <utility>
 
-namespace lupine {
+namespace speedwell {
 
 CpuSensor::CpuSensor(SystemFiles files) : files_(std::move(files)), last_(times()) {
   const std::string folder = "/sys/devices/system/cpu/";
@@ -73,4 +73,4 @@ Sensed<CpuSensor::Times> CpuSensor::times() const {
   return times;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

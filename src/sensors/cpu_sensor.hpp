@@ -10,7 +10,7 @@
 #include "sensors/sensed.hpp"
 #include "sensors/system_file.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 struct CpuReading {
   /// The mean over all CPUs of what Linux says of each: for the last few ms on most processors,
@@ -40,4 +40,4 @@ class CpuSensor {
   Sensed<Times> last_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -216,4 +216,4 @@ EnergyCounters node_energy(const SystemFiles& files) {
   return counters;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

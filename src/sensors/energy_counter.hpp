@@ -27,7 +27,7 @@
 #include "sensors/sensed.hpp"
 #include "sensors/system_file.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 enum class EnergyKind { gpu, package, dram, node };
 enum class EnergySource { nvml_energy, nvml_power, rapl, pm_counters };
@@ -75,4 +75,4 @@ std::unique_ptr<EnergyCounter> gpu_energy(const Sensed<GpuSensor>& gpu, std::str
 /// RAPL, there is one domain that says why.
 EnergyCounters node_energy(const SystemFiles& files = SystemFiles());
 
-}  // namespace lupine
+}  // namespace speedwell

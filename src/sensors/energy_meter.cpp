@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::vector<double> EnergyMeter::unix_times() const {
   return unix_times_;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

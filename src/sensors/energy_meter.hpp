@@ -12,7 +12,7 @@
 #include "sensors/energy_counter.hpp"
 #include "sensors/ticker.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A domain and its energy in J, for each interval.
 struct MeteredDomain {
@@ -62,4 +62,4 @@ class EnergyMeter {
   Ticker ticker_;  // the last member, since its thread uses the others
 };
 
-}  // namespace lupine
+}  // namespace speedwell

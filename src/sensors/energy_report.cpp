@@ -9,7 +9,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -51,7 +51,7 @@ void add(std::vector<Sensed<>>& sum, const std::vector<Sensed<>>& joules) {
 
 EnergyReport energy_report(std::vector<std::string> phases, std::vector<EnergyPart> parts,
                            double begin, double end) {
-  LUPINE_EXPECTS(std::all_of(parts.begin(), parts.end(), [&](const EnergyPart& part) {
+  SPEEDWELL_EXPECTS(std::all_of(parts.begin(), parts.end(), [&](const EnergyPart& part) {
     return part.metered.joules.size() == phases.size();
   }));
   const std::vector<Sensed<>> nothing(phases.size(), Sensed<>::none("nothing could be read"));
@@ -88,4 +88,4 @@ Sensed<> gflops_per_watt(double operations, const Sensed<>& joules) {
   return operations / *joules / 1e9;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

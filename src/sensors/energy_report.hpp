@@ -10,7 +10,7 @@
 #include "core/numbers.hpp"
 #include "sensors/energy_meter.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What the sums contain, to stand beside them: memory, network, cooling and losses of the power
 /// supplies are missing.
@@ -56,4 +56,4 @@ Sensed<> total_joules(const std::vector<Sensed<>>& joules);
 /// @param joules > 0, or it is none
 Sensed<> gflops_per_watt(double operations, const Sensed<>& joules);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -56,7 +56,7 @@ Monitor::Monitor(const Clock& clock, std::vector<Gpu> gpus, std::optional<CpuSen
       cpus_(std::move(cpus)),
       options_(std::move(options)),
       warned_(gpus_.size()) {
-  LUPINE_EXPECTS(options_.seconds > 0 && options_.capacity >= 2);
+  SPEEDWELL_EXPECTS(options_.seconds > 0 && options_.capacity >= 2);
   record_.seconds = options_.seconds;
   for (const Gpu& gpu : gpus_) {
     for (std::size_t i = 0; i < of_gpu; ++i)
@@ -167,4 +167,4 @@ MonitorRecord Monitor::record() const {
   return record;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -18,7 +18,7 @@
 #include "sensors/nvml.hpp"
 #include "sensors/ticker.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What is sampled, in the order of a GPU's series; the last two are the processors'.
 enum class Quantity {
@@ -134,4 +134,4 @@ class Monitor {
   Ticker ticker_;            // the last member, since its thread uses the others
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -232,4 +232,4 @@ std::string throttle_words(std::uint64_t bits) {
   return text;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

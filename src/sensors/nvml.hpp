@@ -14,7 +14,7 @@
 
 #include "sensors/sensed.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What a GPU shows at one moment.
 struct GpuReading {
@@ -144,4 +144,4 @@ inline constexpr std::uint64_t throttle_idle = 1;
 /// "power limit, thermal throttling"; empty for no reason.
 std::string throttle_words(std::uint64_t bits);
 
-}  // namespace lupine
+}  // namespace speedwell

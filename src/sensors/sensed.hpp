@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace lupine {
+namespace speedwell {
 
 template <class T = double>
 class Sensed {
@@ -34,4 +34,4 @@ class Sensed {
   std::string why_none_ = "not read";
 };
 
-}  // namespace lupine
+}  // namespace speedwell

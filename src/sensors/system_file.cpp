@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -66,4 +66,4 @@ std::vector<std::string> SystemFiles::names(const std::string& folder) const {
   return found;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 
 #include "sensors/sensed.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Files of a tree. Every path is absolute, and stands behind the root.
 class SystemFiles {
@@ -29,4 +29,4 @@ class SystemFiles {
   std::string root_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 #include <exception>
 #include <system_error>
 
-namespace lupine {
+namespace speedwell {
 
 std::string Ticker::start(double seconds, const std::function<void()>& step) try {
   thread_ = std::thread([this, seconds, step] { work(seconds, step); });
@@ -36,4 +36,4 @@ void Ticker::work(double seconds, const std::function<void()>& step) {
   }
 }
 
-}  // namespace lupine
+}  // namespace speedwell

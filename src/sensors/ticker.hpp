@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-namespace lupine {
+namespace speedwell {
 
 /// Its thread ends at once, from within a sleep; a step under way is waited for.
 class Ticker {
@@ -36,4 +36,4 @@ class Ticker {
   std::thread thread_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 #include "core/scalar.hpp"
 #include "device/device_traits.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -55,8 +55,8 @@ constexpr std::int64_t all_columns = 0;
 // needs wider panels, so that reading and writing C does not limit it: with 700 columns a GPU's
 // memory only just keeps up with its tensor cores. HPL factors its panels more slowly, so its
 // blocks are smaller. On many cores each has less of the memory's bandwidth. The rows of GPUs are
-// those of predictions (lupine predict) for an H200, that of many threads those for nodes of 64 to
-// 128 cores.
+// those of predictions (speedwell predict) for an H200, that of many threads those for nodes of 64
+// to 128 cores.
 // clang-format off
 constexpr Row default_rows[] = {
     // each pair: of one rank, of several
@@ -114,4 +114,4 @@ Defaults defaults_for(const LuPlan& lu, bool fast, int threads) {
           nb < most / lu.parts()};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 /// The table of default block sizes, look-ahead depths and chunks, found by measurements.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 #include "core/tuning.hpp"
 #include "grid/lu_plan.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Values that hold where neither the user nor a profile gave one.
 struct Defaults {
@@ -36,4 +36,4 @@ constexpr double typical_efficiency(Pivoting pivoting) {
   return pivoting == Pivoting::partial ? 0.8 : 0.9;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 #include "refine/refinement.hpp"
 #include "source/part_writer.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -68,4 +68,4 @@ LuPlan tuned(LuPlan plan, const Tuning& tuning, double free) {
   return plan;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

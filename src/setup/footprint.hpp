@@ -9,7 +9,7 @@
 #include "core/tuning.hpp"
 #include "grid/lu_plan.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Bytes of device memory: factors and a copy of A, panels, scratch, vectors.
 double rank_bytes(const LuPlan& plan);
@@ -29,4 +29,4 @@ std::int64_t panel_width(LuPlan plan, double free = 0);
 /// The plan with this tuning, and with panels of panel_width() columns.
 LuPlan tuned(LuPlan plan, const Tuning& tuning, double free = 0);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -13,7 +13,7 @@
 #include "setup/options_check.hpp"
 #include "setup/placement.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 CoreShare core_share(const Communicator& all) {
   CoreShare share;
@@ -252,4 +252,4 @@ std::vector<std::string> Machine::with_remarks(std::vector<std::string> notes) c
   return notes;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <mpi.h>
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -22,7 +22,7 @@
 #include "setup/sizing.hpp"
 #include "transport/transport.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Why each value of a machine was chosen; empty where the user gave the value.
 struct MachineReasons {
@@ -110,4 +110,4 @@ class Machine {
   std::optional<Transport> transport_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

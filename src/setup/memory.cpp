@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -11,7 +11,7 @@
 #include <iterator>
 #include <limits>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -154,4 +154,4 @@ std::int64_t process_memory_left() {
   return std::min(left(RLIMIT_AS, "VmSize"), left(RLIMIT_DATA, "VmData"));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace lupine {
+namespace speedwell {
 
 /// Memory of a node, in bytes.
 struct NodeMemory {
@@ -62,4 +62,4 @@ inline std::int64_t allocatable_memory(int processes = 1) {
   return std::min(node_memory().free / processes, process_memory_left());
 }
 
-}  // namespace lupine
+}  // namespace speedwell

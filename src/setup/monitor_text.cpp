@@ -4,7 +4,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -70,4 +70,4 @@ std::string monitor_text(const MonitorRecord& record, const Clock& clock, int ra
       .dump();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

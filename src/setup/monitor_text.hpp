@@ -8,11 +8,11 @@
 #include "core/clock.hpp"
 #include "sensors/monitor.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A JSON object. Times are seconds since 1970; what was not read is null.
 /// @param clock that of the samples @param rank,host of this rank
 std::string monitor_text(const MonitorRecord& record, const Clock& clock, int rank,
                          const std::string& host);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include "setup/options_check.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <string>
@@ -14,7 +14,7 @@
 #include "core/option_range.hpp"
 #include "core/option_text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -43,7 +43,7 @@ void check(std::string_view option, const Value& value) {
     if (is_allowed(range, value)) return;
     require(false, what(),
             range_text<Value>(range) +
-                (range.open ? fmt::format(", or {}: Lupine chooses", *range.open) : ""));
+                (range.open ? fmt::format(", or {}: Speedwell chooses", *range.open) : ""));
   }
 }
 
@@ -100,4 +100,4 @@ void check_problem(const BenchmarkOptions& o) {
   check_matrix(o);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

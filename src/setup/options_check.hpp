@@ -3,9 +3,9 @@
 /// Checks of options, by their values alone.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
-namespace lupine {
+namespace speedwell {
 
 /// Checks the range of every option, `run` included. @throws UsageError
 void check_ranges(const SolveOptions& options);
@@ -17,4 +17,4 @@ void check_run_options(const RunOptions& options, int ranks);
 /// @throws UsageError unless every option is in range and the matrix allows the pivoting
 void check_problem(const BenchmarkOptions& options);
 
-}  // namespace lupine
+}  // namespace speedwell

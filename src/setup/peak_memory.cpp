@@ -9,7 +9,7 @@
 #include "core/numbers.hpp"
 #include "setup/memory.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -35,4 +35,4 @@ PeakMemory peak_memory(const Communicator& all, const ResidentMeter& resident,
   return {largest(all, resident.most()), largest(all, device)};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The most that a rank has used of one kind of memory.
 struct RankBytes {
@@ -40,4 +40,4 @@ class ResidentMeter {
 PeakMemory peak_memory(const Communicator& all, const ResidentMeter& resident,
                        std::optional<std::int64_t> device);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,13 +2,13 @@
 #include "setup/placement.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 
 #include "core/counted.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 int gpu_of(int node_rank, int gpus, const std::vector<int>& list) {
   if (gpus < 1) throw UsageError("--device cuda is not allowed: there is no GPU; allowed: cpu");
@@ -69,4 +69,4 @@ CommChoice choose_comm(CommMethod wanted, const Connections& c) {
   return {wanted, ""};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,14 +3,14 @@
 /// The GPU of each rank, and the method by which panels travel between GPUs. Pure functions.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <string>
 #include <vector>
 
 #include "device/peer_group.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The ordinal of the GPU of rank `node_rank` of a node. The ranks take the GPUs of `list` in turn,
 /// or, if `list` is empty, all GPUs 0 to gpus-1.
@@ -44,4 +44,4 @@ std::string why_no_peers(const std::vector<PeerSupport>& support,
 /// @throws UsageError if `wanted` is NCCL and that is not possible
 CommChoice choose_comm(CommMethod wanted, const Connections& connections);
 
-}  // namespace lupine
+}  // namespace speedwell

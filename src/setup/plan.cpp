@@ -2,7 +2,7 @@
 #include "setup/plan.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@
 #include "setup/product_trial.hpp"
 #include "setup/rates.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -393,4 +393,4 @@ Setup plan(const Machine& machine, const BenchmarkOptions& options, std::int64_t
   return {options, plan(machine, request)};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,7 +4,7 @@
 /// problem on a machine before the run starts, with the reasons.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@
 #include "setup/machine.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Why each value was chosen; empty where the user gave the value.
 struct Reasons {
@@ -93,7 +93,7 @@ LuRequest request_of(const BenchmarkOptions& options);
 Setup plan(const Machine& machine, const BenchmarkOptions& options, std::int64_t most_n = 0,
            const Profile& profile = {});
 
-/// The key of an LU in the profile of `lupine tune`.
+/// The key of an LU in the profile of `speedwell tune`.
 ProfileKey profile_key(const LuSetup& setup);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 #include "matrix/distributed_matrix.hpp"
 #include "matrix/panel_ring.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 // C has the leading dimension of a run's matrix: columns a power of two apart would evict each
@@ -95,4 +95,4 @@ void ProductTrial::fill(std::int64_t rows, std::int64_t columns) {
   }
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 /// The rate of a device's products, by which precisions, orders and ceilings are measured.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "core/clock.hpp"
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The product of a trial: the benchmark's update, C <- C + L U; or a plain one, C <- C - L U, with
 /// L and U in the precision of C (sgemm, dgemm).
@@ -56,4 +56,4 @@ class ProductTrial {
   AnyMatrix u_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -16,7 +16,7 @@
 #include "io/text.hpp"
 #include "setup/product_trial.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -29,7 +29,7 @@ constexpr int least_rounds = 3;
 constexpr int most_rounds = 10;
 constexpr double steady_ratio = 0.9;
 
-// The rates that this process knows. One thread at a time calls Lupine.
+// The rates that this process knows. One thread at a time calls Speedwell.
 struct Known {
   ProfileRate rate;
   bool by_this_process = false;
@@ -133,7 +133,7 @@ double Rates::measured(Precision precision) const {
 }
 
 Precision Rates::fastest(double nearly) const {
-  LUPINE_EXPECTS(!all_.empty());
+  SPEEDWELL_EXPECTS(!all_.empty());
   const auto slower = [](const Rate& a, const Rate& b) { return a.flops < b.flops; };
   const double most = std::max_element(all_.begin(), all_.end(), slower)->flops;
   const Rate* best = nullptr;
@@ -237,4 +237,4 @@ void forget_rates() {
   known().clear();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,7 +4,7 @@
 /// measured: instruction flags do not tell how fast an instruction is.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@
 #include "io/profile.hpp"
 #include "setup/machine.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Where a rate comes from.
 enum class RateOrigin {
@@ -76,4 +76,4 @@ std::vector<ProfileRate> measured_rates();
 /// Forgets all rates.
 void forget_rates();
 
-}  // namespace lupine
+}  // namespace speedwell

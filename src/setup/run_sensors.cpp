@@ -10,7 +10,7 @@
 #include "core/trace.hpp"
 #include "setup/monitor_text.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -183,4 +183,4 @@ SensorReport RunSensors::take(const Communicator& all) {
   return report;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

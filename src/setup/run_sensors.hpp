@@ -14,7 +14,7 @@
 #include "sensors/energy_report.hpp"
 #include "sensors/monitor.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What was read in a run.
 struct SensorReport {
@@ -61,4 +61,4 @@ class RunSensors final : public RunMeter {
   std::optional<Monitor> monitor_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 #include "comm/agreement.hpp"
 #include "setup/memory.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -86,4 +86,4 @@ std::string gibibytes(double bytes) {
   return gib >= 0.1 && gib < 1e6 ? fmt::format("{:.2f} GiB", gib) : fmt::format("{:.3g} GiB", gib);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

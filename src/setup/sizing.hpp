@@ -10,7 +10,7 @@
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The memory of the rank that may allocate the least.
 struct MemoryBudget {
@@ -46,4 +46,4 @@ double benchmark_flops(std::int64_t n, std::int64_t rhs = 1);
 /// A size in words: "12.34 GiB", or with three significant digits below 0.1 and from 1e6 GiB on.
 std::string gibibytes(double bytes);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -16,7 +16,7 @@
 #include "solve/memory_checks.hpp"
 #include "solve/proofs.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -182,7 +182,7 @@ class Answering {
         const ConditionEstimate& condition = factored_.inverse().condition();
         return condition.at_least ? std::numeric_limits<double>::infinity() : condition.value;
       };
-    std::vector<RefineOutcome> outcomes = lupine::refine(system_, factored_.solver(), b, wanted);
+    std::vector<RefineOutcome> outcomes = speedwell::refine(system_, factored_.solver(), b, wanted);
     times_.refine += run_.now() - begin;
     times_.forward += outcomes.front().times.forward;
     begin = run_.now();
@@ -478,4 +478,4 @@ AccuracyError no_solution(Solution best) {
           std::make_shared<const Solution>(std::move(best))};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,7 +4,7 @@
 /// sources: docs/numerics.md.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@
 #include "solve/factored_system.hpp"
 #include "solve/scaled_matrix.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What a residual may be at most, with its rounding errors: f of answers(), in the scaled system.
 struct ResidualBound {
@@ -152,4 +152,4 @@ std::string doubt(FactoredSystem& factored, std::span<const SolveColumn> columns
 /// @param best with its steps
 AccuracyError no_solution(Solution best);
 
-}  // namespace lupine
+}  // namespace speedwell

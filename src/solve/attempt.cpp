@@ -8,7 +8,7 @@
 #include "core/scalar.hpp"
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -109,4 +109,4 @@ std::int64_t most_refined(std::int64_t rows, std::int64_t columns) {
   return static_cast<std::int64_t>(std::clamp(fit, 1.0, pay));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,7 +4,7 @@
 /// together. Pure: no MPI, no device.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@
 #include "grid/lu_plan.hpp"
 #include "setup/rates.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A step of the solver: LU in one precision, and the refinement with its factors.
 struct Attempt {
@@ -76,4 +76,4 @@ double refining_bytes(std::int64_t rows, std::int64_t columns);
 /// vectors have room for in as much memory as its part of A and 64 MB.
 std::int64_t most_refined(std::int64_t rows, std::int64_t columns);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include "comm/agreement.hpp"
 #include "device/checksum_keys.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::string Checksum::where_changed(const Communicator& all, Device& device, Con
   return fmt::format("{} {} (counted from 1) of rank {}'s part", column, place + 1, rank);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -15,7 +15,7 @@
 #include "device/device.hpp"
 #include "grid/distribution.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The checksums of the columns of a matrix in FP64, in which each number counts by its place. The
 /// residual of x is computed with A as it lies in memory: where A has changed there, x solves
@@ -44,4 +44,4 @@ class Checksum {
   std::vector<std::uint64_t> sums_;  // of the columns, and last of all bits
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -22,7 +22,7 @@
 #include "solve/stepped_solver.hpp"
 #include "solve/zero_determinant.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -87,7 +87,7 @@ bool is_exactly_singular(Device& device, const UserMatrix& a) {
 
 PivotProduct determinant_of(const Communicator& all, Device& device, const DistributedMatrix& lu,
                             std::int64_t exchanges, const Equilibration& scales) {
-  LUPINE_EXPECTS(lu.storage() == Precision::fp64);
+  SPEEDWELL_EXPECTS(lu.storage() == Precision::fp64);
   const PivotProduct mine = agreed(all, [&] { return of_rank(device, lu); });
   const std::vector<double> parts = all.all_gather(std::array{
       mine.mantissa().real(), mine.mantissa().imag(), static_cast<double>(mine.exponent())});
@@ -156,4 +156,4 @@ Determinant SteppedSolver::determinant() {
   return found;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

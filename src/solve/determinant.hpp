@@ -3,7 +3,7 @@
 /// The determinant of a matrix by its factors, and what is certain of it.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@
 #include "solve/pivot_product.hpp"
 #include "solve/user_matrix.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// det(A) = det(P) prod_i u_ii / (det(R) det(C)) for P (R A C) = L U. Beside the error of the LU
 /// it has that of the product alone (see PivotProduct). Collective, and equal on every rank.
@@ -45,4 +45,4 @@ Determinant judged(const PivotProduct& product, FactoredSystem& factored, Device
 /// Whether det(A) is exactly 0: found for a rank alone, up to ZeroTest::most. Not collective.
 bool is_exactly_singular(Device& device, const UserMatrix& a);
 
-}  // namespace lupine
+}  // namespace speedwell

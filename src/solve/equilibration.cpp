@@ -2,7 +2,7 @@
 #include "solve/equilibration.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 #include "refine/pairs.hpp"
 #include "source/source.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -190,7 +190,7 @@ int Equilibration::spread() const {
 }
 
 Scales Equilibration::local(const Distribution& row_part, const Distribution& column_part) const {
-  LUPINE_EXPECTS(is_moderate);
+  SPEEDWELL_EXPECTS(is_moderate);
   if (!scales()) return {};
   const auto numbers = [](const std::vector<int>& exponents) {
     Vector all(exponents.size());
@@ -228,4 +228,4 @@ Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMat
   return result.of(columns_first ? Transpose::yes : Transpose::no);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -16,7 +16,7 @@
 #include "refine/system.hpp"
 #include "solve/user_matrix.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The exponent e of |value| = f 2^e, 1/2 <= f < 1; nullopt for 0. Any number for an Inf or NaN.
 inline std::optional<int> exponent(double value) {
@@ -91,4 +91,4 @@ struct Equilibration {
 Equilibration equilibrate(const ProcessGrid& grid, Device& device, const UserMatrix& a,
                           Scaling scaling, std::vector<std::uint64_t>* checksums = nullptr);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace lupine {
+namespace speedwell {
 
 FactoredSystem& FactoredSystem::of(Transpose transpose) {
   if (transpose == Transpose::no) return *this;
@@ -24,4 +24,4 @@ double FactoredSystem::normwise_error(std::span<const double> y, std::span<const
   return norms.residual == 0 ? 0 : norms.residual / (system_.scaled_norm() * norms.x + norms.b);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

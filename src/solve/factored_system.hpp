@@ -14,7 +14,7 @@
 #include "refine/residual_sketch.hpp"
 #include "refine/system.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The scaled system (R A C) y = R b, with factors of R A C. Members are collective and refer to
 /// each other, so an object is neither copied nor moved.
@@ -61,4 +61,4 @@ class FactoredSystem {
   std::unique_ptr<FactoredSystem> transposed_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

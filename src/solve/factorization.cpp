@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <memory>
 #include <optional>
@@ -13,7 +13,7 @@
 #include "solve/small_solver.hpp"
 #include "source/source.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -95,7 +95,7 @@ struct SolverCalls {
   }
 };
 
-class LUPINE_HIDDEN Factorization::Implementation : public SolverCalls {};
+class SPEEDWELL_HIDDEN Factorization::Implementation : public SolverCalls {};
 
 Factorization::Factorization(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                              const ProgressFunction& progress, const InterruptFunction& interrupt)
@@ -151,4 +151,4 @@ Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const Sol
                      });
 }
 
-}  // namespace lupine
+}  // namespace speedwell

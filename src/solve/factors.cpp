@@ -12,7 +12,7 @@
 #include "refine/lu_solver.hpp"
 #include "solve/rotations.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan, int rotations,
                  std::uint64_t seed, const ColumnsDone& done)
@@ -55,7 +55,7 @@ Factors::Factors(Transport& transport, const ScaledMatrix& a, const LuPlan& plan
 }
 
 Certificate& Factors::certificate() {
-  LUPINE_EXPECTS(outcome_.usable());
+  SPEEDWELL_EXPECTS(outcome_.usable());
   if (!certificate_)
     certificate_ =
         std::make_unique<Certificate>(transport_.device(), factored_->system(), factored_->solver(),
@@ -73,13 +73,13 @@ double Factors::measured_growth(double largest) const {
         device.allocate(std::max<std::int64_t>(std::ssize(most), 1) * std::int64_t{sizeof(double)});
     device.largest_of_columns(*queue, lu_.local().real(), nullptr, found.as<double>(), nullptr);
     device.download(*queue, found.as<double>(), most);
-    return lupine::largest(most);
+    return speedwell::largest(most);
   });
   return growth_of(all.all_reduce(most_here, Reduction::max), largest);
 }
 
 bool Factors::zero_pivot() {
-  LUPINE_EXPECTS(bytes_of(lu_.storage()) > 2);
+  SPEEDWELL_EXPECTS(bytes_of(lu_.storage()) > 2);
   const GlobalIndex pivot{outcome_.bad_pivot};
   if (pivot.value < 0) return false;
   std::int64_t zero = 0;
@@ -97,4 +97,4 @@ bool Factors::zero_pivot() {
   return transport_.grid().all().all_reduce(zero, Reduction::max) != 0;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -15,7 +15,7 @@
 #include "solve/scaled_matrix.hpp"
 #include "transport/transport.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The factors L and U of R A C, which is rounded to the storage precision of the plan and factored
 /// with partial pivoting. Members refer to each other, so an object is neither copied nor moved.
@@ -45,7 +45,7 @@ class Factors {
   /// The scaled system (R A C) y = R b or (C A^T R) y = C b with these factors.
   /// @pre outcome().usable()
   FactoredSystem& factored(Transpose transpose) {
-    LUPINE_EXPECTS(outcome_.usable());
+    SPEEDWELL_EXPECTS(outcome_.usable());
     return factored_->of(transpose);
   }
   /// Proofs with an inverse by these factors, made in the first call; for a process alone.
@@ -68,4 +68,4 @@ class Factors {
   std::unique_ptr<Certificate> certificate_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

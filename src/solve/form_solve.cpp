@@ -20,7 +20,7 @@
 #include "device/device.hpp"
 #include "refine/refinement.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -403,7 +403,7 @@ class FormSolve {
 
 template <class T>
 void make_whole(const FormOptions& options, MatrixView<T> a) {
-  LUPINE_EXPECTS(a.rows == a.columns);
+  SPEEDWELL_EXPECTS(a.rows == a.columns);
   const std::int64_t n = a.rows;
   const bool upper =
       is_symmetric(options.form) ? !options.lower : options.form == MatrixForm::upper_triangular;
@@ -451,8 +451,8 @@ template void make_whole(const FormOptions&, MatrixView<std::complex<double>>);
 template <class T>
 int solve_form(const FormOptions& options, MatrixView<const T> a, MatrixView<const T> b,
                MatrixView<T> x, double tolerance, std::uint64_t seed) {
-  LUPINE_EXPECTS(a.rows == a.columns && b.rows == a.rows && x.rows == a.rows);
-  LUPINE_EXPECTS(b.columns == x.columns && !x.empty());
+  SPEEDWELL_EXPECTS(a.rows == a.columns && b.rows == a.rows && x.rows == a.rows);
+  SPEEDWELL_EXPECTS(b.columns == x.columns && !x.empty());
   return FormSolve<T>(options, a, b, x, tolerance, seed).run();
 }
 template int solve_form(const FormOptions&, MatrixView<const double>, MatrixView<const double>,
@@ -461,4 +461,4 @@ template int solve_form(const FormOptions&, MatrixView<const std::complex<double
                         MatrixView<const std::complex<double>>, MatrixView<std::complex<double>>,
                         double, std::uint64_t);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 #include "core/matrix_view.hpp"
 #include "host/lapack_forms.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What is done to A before anything else: the elements that its form does not read become those
 /// that it stands for, and diagonals outside of the bands and the other triangle become 0.
@@ -35,4 +35,4 @@ template <class T>
 int solve_form(const FormOptions& options, MatrixView<const T> a, MatrixView<const T> b,
                MatrixView<T> x, double tolerance, std::uint64_t seed);
 
-}  // namespace lupine
+}  // namespace speedwell

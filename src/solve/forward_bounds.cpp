@@ -9,7 +9,7 @@
 #include "core/numbers.hpp"
 #include "solve/proofs.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -199,4 +199,4 @@ void set_forward_bounds(FactoredSystem& factored, const Equilibration& scales, A
   ForwardBounds(factored, scales, weigh).set(answers, componentwise);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

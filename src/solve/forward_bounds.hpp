@@ -10,7 +10,7 @@
 #include "solve/equilibration.hpp"
 #include "solve/factored_system.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Makes f of some answers known, which are then no longer `sketched`. Collective.
 using Weigh = std::function<void(std::span<Answer* const>)>;
@@ -23,4 +23,4 @@ using Weigh = std::function<void(std::span<Answer* const>)>;
 void set_forward_bounds(FactoredSystem& factored, const Equilibration& scales, Answers& answers,
                         bool componentwise, const Weigh& weigh);
 
-}  // namespace lupine
+}  // namespace speedwell

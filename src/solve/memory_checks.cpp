@@ -10,7 +10,7 @@
 #include "host/threads.hpp"
 #include "solve/proofs.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -72,4 +72,4 @@ bool StoredSolutions::hold(const ProcessGrid& grid, const RightHandSideSource& b
   return grid.all().all_reduce(std::int64_t{changed}, Reduction::max) == 0;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -16,7 +16,7 @@
 #include "solve/scaled_matrix.hpp"
 #include "source/source.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// right <- the rank's part of R b 2^-shift. The largest |r_i b_i| 2^-shift is in [1/2, 1), or as
 /// matrix.exponent_of_b() says. Returns the shift. @param b whole @param scales those of `system`
@@ -59,4 +59,4 @@ class StoredSolutions {
   bool broken_ = false;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numbers>
 
-namespace lupine {
+namespace speedwell {
 
 std::complex<double> PivotProduct::sign() const {
   if (mantissa_ == 0.0) return 0;
@@ -28,4 +28,4 @@ double PivotProduct::log_magnitude() const {
   return std::fma(e, ln2, std::fma(e, rest, of_mantissa));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

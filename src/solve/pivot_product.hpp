@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace lupine {
+namespace speedwell {
 
 /// A product of finite numbers, mantissa 2^exponent, which neither overflows nor underflows. It is
 /// exact for powers of two, and otherwise has a relative error of at most eps for each real factor
@@ -69,4 +69,4 @@ class PivotProduct {
   std::int64_t exponent_ = 1;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -19,7 +19,7 @@
 #include "solve/plain_matrix.hpp"
 #include "solve/small_solver.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 // L and U of A, with numbers of type Low: those of A divided by a power of two near their largest.
 template <class T, class Low>
@@ -128,4 +128,4 @@ class PlainLu {
   double scale_ = 1;  // of A in L U
 };
 
-}  // namespace lupine
+}  // namespace speedwell

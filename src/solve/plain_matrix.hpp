@@ -16,7 +16,7 @@
 #include "cpu/vector_loops.hpp"
 #include "solve/quick_solve.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 // Vectors and matrices of numbers: a complex entry is two, its real and its imaginary part. Norms
 // are those of the real system of the numbers, of order N = n or 2 n (refine/pairs.hpp).
@@ -130,4 +130,4 @@ class PlainMatrix {
   double norm_ = 0;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

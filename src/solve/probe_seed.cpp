@@ -8,7 +8,7 @@
 #include "core/random.hpp"
 #include "host/process_seed.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 std::uint64_t agreed_seed(const Communicator& all, std::uint64_t mine) {
   if (all.size() == 1) return mine != 0 ? mine : process_seed();
@@ -27,4 +27,4 @@ std::uint64_t seed_for(const Communicator& all, std::uint64_t seed, std::uint64_
   return mixed_bits(seed ^ mixed_bits(of_a));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

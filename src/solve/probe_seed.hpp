@@ -7,7 +7,7 @@
 
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Rank 0's seed, or its process_seed() where that is 0, on every rank. Collective.
 /// @param mine SolveOptions::probe_seed @throws UsageError as process_seed() does
@@ -18,4 +18,4 @@ std::uint64_t agreed_seed(const Communicator& all, std::uint64_t mine);
 /// @param bits MatrixChecksum::bits of the rank's part
 std::uint64_t seed_for(const Communicator& all, std::uint64_t seed, std::uint64_t bits);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 
 #include "core/numbers.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 double times_power(double v, int e) {
   if (e < -1022 || e > 1023) return std::ldexp(v, e);
@@ -91,4 +91,4 @@ void tell_proof(Certificate* certificate, System& system, Transpose op, Solution
                                solution.doubt.empty() ? "" : "; ", solution.doubt);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -4,7 +4,7 @@
 /// docs/numerics.md, section 4.7.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <span>
 #include <string>
@@ -14,7 +14,7 @@
 #include "setup/rates.hpp"
 #include "solve/answers.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What Accuracy::automatic stands for. @throws UsageError for `forward` and `certified` on a
 /// device that cannot compute residuals in twice FP64's precision
@@ -44,4 +44,4 @@ double times_power(double v, int e);
 /// v_i 2^(exponents_i + shift) for all i.
 Vector scaled(std::span<const double> v, const std::vector<int>& exponents, int shift);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/expects.hpp"
 #include "core/interrupt.hpp"
@@ -33,7 +33,7 @@
 #include "solve/plain_matrix.hpp"
 #include "solve/small_solver.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -432,7 +432,7 @@ std::int64_t quick_limit(Field field, std::int64_t count, int threads) {
 template <class T>
 bool quick_solve(const PlainSystem<T>& system, T* x, int threads, Interrupt* interrupt,
                  std::optional<std::uint64_t> seed) {
-  LUPINE_EXPECTS(system.n >= 1 && system.count >= 1);
+  SPEEDWELL_EXPECTS(system.n >= 1 && system.count >= 1);
   const FloatingPointScope floating_point;
   try {
     return fits(system) &&
@@ -448,4 +448,4 @@ template bool quick_solve(const PlainSystem<double>&, double*, int, Interrupt*,
 template bool quick_solve(const PlainSystem<std::complex<double>>&, std::complex<double>*, int,
                           Interrupt*, std::optional<std::uint64_t>);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 /// The shortest way to x for a small system of which nothing has to be reported but x.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <complex>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "core/interrupt.hpp"
 #include "core/scalar.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A X = B as a caller has it in host memory. T is double or std::complex<double>. Strides and
 /// leading dimensions count elements.
@@ -51,4 +51,4 @@ bool quick_solve(const PlainSystem<T>& system, T* x, int threads, Interrupt* int
 /// where the BLAS has no LAPACK.
 std::int64_t quick_limit(Field field, std::int64_t count, int threads);
 
-}  // namespace lupine
+}  // namespace speedwell

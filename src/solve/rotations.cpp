@@ -9,7 +9,7 @@
 #include "core/expects.hpp"
 #include "core/random.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -59,7 +59,7 @@ void Rotations::apply(Transpose transpose, MultiVector& v) const {
 }
 
 void rotate(Device& device, const Rotations& u, const Rotations& v, AnyMatrix elements) {
-  LUPINE_EXPECTS(elements.precision == Precision::fp64);
+  SPEEDWELL_EXPECTS(elements.precision == Precision::fp64);
   const AnyMatrix a = elements.real();
   const auto queue = device.make_queue(Priority::normal);
   const auto column = [&](std::size_t j) {
@@ -100,4 +100,4 @@ MultiVector RotatedSolver::solve_transposed(const MultiVector& r) {
   return d;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -12,7 +12,7 @@
 #include "grid/distribution.hpp"
 #include "refine/factor_solver.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A real orthogonal matrix U: some layers, each a random pairing of the rank's entries with a
 /// random plane rotation of each pair; complex entries are turned as wholes. Ranks whose entries
@@ -58,4 +58,4 @@ class RotatedSolver final : public FactorSolver {
   Rotations v_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,7 +14,7 @@
 #include "host/lapack_lu.hpp"
 #include "refine/norm_estimate.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -135,4 +135,4 @@ double sampled_condition(const ProcessGrid& grid, Device& device, const UserMatr
   return std::isfinite(condition) ? condition : unknown;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

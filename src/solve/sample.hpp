@@ -10,7 +10,7 @@
 #include "solve/equilibration.hpp"
 #include "solve/user_matrix.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Order of the sample of a matrix of order n: at most n / 8 and 1024, so that its LU takes less
 /// than a hundredth of that of A; 0 where n is too small for a sample.
@@ -23,4 +23,4 @@ std::int64_t sample_order(std::int64_t n);
 double sampled_condition(const ProcessGrid& grid, Device& device, const UserMatrix& a,
                          const Equilibration& scales, std::uint64_t seed);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "matrix/wide_part.hpp"
 #include "refine/pairs.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -142,4 +142,4 @@ ChangeOfMatrix ScaledMatrix::what_changed(const Checksum& of_a,
   return {found.empty() ? "" : "A has changed in memory since it was read: " + found, is_of_a};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

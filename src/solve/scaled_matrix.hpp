@@ -18,7 +18,7 @@
 #include "solve/equilibration.hpp"
 #include "solve/user_matrix.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 struct ChangeOfMatrix {
   std::string why;    ///< "A has changed in memory since it was read: column 2 ..."; empty: nothing
@@ -83,4 +83,4 @@ class ScaledMatrix {
   std::uint64_t of_columns_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

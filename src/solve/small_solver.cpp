@@ -22,7 +22,7 @@
 #include "solve/proofs.hpp"
 #include "solve/stepped_solver.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -438,4 +438,4 @@ std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveO
   return std::make_unique<SteppedSolver>(comm, a, options, progress, hooks);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 /// The solver of small systems on one process: FP64 LU, at about the cost of LAPACK's dgesv.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -26,11 +26,11 @@
 #include "solve/solver.hpp"
 #include "solve/user_matrix.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The largest order of a small system. Up to it one FP64 LU takes less time than the steps of a
 /// SteppedSolver. It is a constant, and not measured in each process, so that the same call gives
-/// the same x whatever else the machine does. `lupine_small_bench` measures both sides.
+/// the same x whatever else the machine does. `speedwell_small_bench` measures both sides.
 /// @param shared whether LU is by a LAPACK that the program shares (shared_lapack())
 std::int64_t small_limit(bool shared = false);
 
@@ -128,4 +128,4 @@ class SmallSolver final : public Solver {
 std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
                                     const ProgressFunction& progress, const RunHooks& hooks = {});
 
-}  // namespace lupine
+}  // namespace speedwell

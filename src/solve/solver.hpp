@@ -4,13 +4,13 @@
 #pragma once
 
 #include <mpi.h>
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cstdint>
 
 #include "comm/communicator.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// All members but n(), all() and precision() are collective over all(), and throw what
 /// Factorization throws.
@@ -34,7 +34,7 @@ class Solver {
   virtual Determinant determinant() = 0;
 };
 
-/// As lupine::solve().
+/// As speedwell::solve().
 /// @param around watched where the program's ranks come to this call together; none where they may
 ///        come at any time, as in a user's program: then no rank is called stalled before all are
 ///        here
@@ -42,4 +42,4 @@ Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const Sol
                const ProgressFunction& progress, const InterruptFunction& interrupt,
                const RunContext& around);
 
-}  // namespace lupine
+}  // namespace speedwell

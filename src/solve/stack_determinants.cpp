@@ -25,7 +25,7 @@
 #include "solve/pivot_product.hpp"
 #include "solve/zero_determinant.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -220,7 +220,7 @@ void find_all(const T* a, std::int64_t count, std::int64_t n, int threads,
 template <class T>
 void stack_determinants(const T* a, std::int64_t count, std::int64_t n, int threads,
                         const std::function<void(std::int64_t, const StackDeterminant&)>& found) {
-  LUPINE_EXPECTS(n >= 1);
+  SPEEDWELL_EXPECTS(n >= 1);
   find_all(a, count, n, threads, found);
 }
 template void stack_determinants(const double*, std::int64_t, std::int64_t, int,
@@ -228,4 +228,4 @@ template void stack_determinants(const double*, std::int64_t, std::int64_t, int,
 template void stack_determinants(const std::complex<double>*, std::int64_t, std::int64_t, int,
                                  const std::function<void(std::int64_t, const StackDeterminant&)>&);
 
-}  // namespace lupine
+}  // namespace speedwell

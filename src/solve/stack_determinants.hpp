@@ -9,7 +9,7 @@
 
 #include "core/numbers.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// What is known of the determinant of one matrix of a stack.
 struct StackDeterminant {
@@ -30,4 +30,4 @@ template <class T>
 void stack_determinants(const T* a, std::int64_t count, std::int64_t n, int threads,
                         const std::function<void(std::int64_t, const StackDeterminant&)>& found);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,7 +14,7 @@
 #include "solve/sample.hpp"
 #include "solve/stepped_solver.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -190,4 +190,4 @@ std::string SteppedSolver::accuracy_reason() const {
                      accuracy_ == Accuracy::forward ? "took" : "would take at least", part);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

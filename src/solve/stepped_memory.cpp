@@ -9,7 +9,7 @@
 #include "device/checksum_keys.hpp"
 #include "solve/stepped_solver.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -83,4 +83,4 @@ std::string SteppedSolver::get(const RightHandSideSource& source, std::int64_t k
   return wrong_value(b, k, field());
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -18,7 +18,7 @@
 #include "host/thread_scope.hpp"
 #include "solve/probe_seed.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -354,7 +354,7 @@ std::ptrdiff_t SteppedSolver::next() const {
 }
 
 // Where A is singular to working precision, no x may be as accurate as others are. LAPACK returns
-// one all the same, and so does Lupine, with a doubt.
+// one all the same, and so does Speedwell, with a doubt.
 void SteppedSolver::accept_as_singular(std::vector<std::int64_t>& unsolved, Solution& solution) {
   if (options_.condition == ConditionCheck::off || options_.tolerance > 0 ||
       steps_.back().precision != Precision::fp64)
@@ -473,4 +473,4 @@ void SteppedSolver::fail(Solution best) {
   throw no_solution(std::move(best));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

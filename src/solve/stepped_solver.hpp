@@ -3,7 +3,7 @@
 /// The solver of systems of any size, on all ranks: factors of increasing precision, each refined.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@
 #include "solve/user_matrix.hpp"
 #include "source/source.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 class SteppedSolver final : public Solver {
  public:
@@ -136,4 +136,4 @@ class SteppedSolver final : public Solver {
   double proof_seconds_ = 0;  // of these
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,7 +14,7 @@
 #include "host/lapack_lu.hpp"
 #include "source/part_writer.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -94,8 +94,8 @@ UserMatrix::InMemory UserMatrix::in_memory(Transpose of_a) const {
 void UserMatrix::set_block(std::int64_t elements) {
   const std::int64_t nb = parts_of(field_) * elements;
   if (std::min(nb, rows_.size()) == rows_.block()) return;
-  LUPINE_EXPECTS(nb >= 1 && rows_.local_size() == rows_.size() &&
-                 columns_.local_size() == columns_.size());
+  SPEEDWELL_EXPECTS(nb >= 1 && rows_.local_size() == rows_.size() &&
+                    columns_.local_size() == columns_.size());
   rows_ = Distribution(rows_.size(), nb, 1, 0);
   columns_ = Distribution(columns_.size(), nb, 1, 0);
 }
@@ -115,7 +115,7 @@ std::vector<double> times_ones(const ProcessGrid& grid, Device& device, const Us
 }
 
 std::int64_t zero_pivot_as_given(Device& device, const UserMatrix& a) {
-  LUPINE_EXPECTS(a.rows().processes() == 1 && a.columns().processes() == 1);
+  SPEEDWELL_EXPECTS(a.rows().processes() == 1 && a.columns().processes() == 1);
   return a.field() == Field::complex ? zero_pivot_of<std::complex<double>>(device, a)
                                      : zero_pivot_of<double>(device, a);
 }
@@ -126,4 +126,4 @@ SingularError singular(std::int64_t pivot, std::int64_t n, const char* which) {
           pivot};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

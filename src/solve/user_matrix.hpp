@@ -3,7 +3,7 @@
 /// A user's matrix in FP64 in device memory.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@
 #include "refine/system.hpp"
 #include "source/source.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Whether the devices of all ranks read A where it lies in the user's memory, in this
 /// distribution. Collective.
@@ -92,4 +92,4 @@ std::int64_t zero_pivot_as_given(Device& device, const UserMatrix& a);
 /// @param which " of A^T" where the pivot is that of A^T; else empty
 SingularError singular(std::int64_t pivot, std::int64_t n, const char* which);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "core/expects.hpp"
 #include "core/random.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -128,7 +128,7 @@ bool ZeroTest::is_zero(MatrixView<const std::complex<double>> a) const {
 
 template <class T>
 bool ZeroTest::is_singular(MatrixView<const T> a) const {
-  LUPINE_EXPECTS(a.rows == a.columns);
+  SPEEDWELL_EXPECTS(a.rows == a.columns);
   const auto n = static_cast<std::size_t>(a.rows);
   std::vector<Word> of_a(n * n);
   std::vector<Word*> columns(n);
@@ -158,4 +158,4 @@ bool ZeroTest::is_singular(MatrixView<const T> a) const {
   return false;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 
 #include "core/matrix_view.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Tells exactly singular matrices from those that are close to singular ones: an FP64 number is a
 /// whole number times a power of two, and so is a determinant. Elimination modulo a prime p, where
@@ -44,4 +44,4 @@ class ZeroTest {
   std::vector<Word> two_;  // powers of 2
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "source/redistribution.hpp"
 #include "source/source_parts.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -166,7 +166,7 @@ class BlockCyclicRightHandSide : public RightHandSideSource {
             fmt::format("{}, the rows of A", n / parts_of(field_)));
   }
   void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {
-    LUPINE_EXPECTS(std::ssize(b) == numbers_.m);
+    SPEEDWELL_EXPECTS(std::ssize(b) == numbers_.m);
     check_place(grid, "b", layout_, local_);
     std::fill(b.begin(), b.end(), 0.0);
     const Distribution columns = layout_.columns(grid);
@@ -225,4 +225,4 @@ RightHandSide RightHandSide::complex_block_cyclic(const Descriptor& descriptor,
       descriptor, Field::complex, reinterpret_cast<const double*>(local)));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

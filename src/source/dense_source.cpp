@@ -10,7 +10,7 @@
 #include "core/counted.hpp"
 #include "source/source_parts.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -212,4 +212,4 @@ RightHandSide on_every_rank(std::int64_t count, const std::complex<double>* b, s
       count, Field::complex, Array("b", reinterpret_cast<const double*>(b), ldb, 0), std::nullopt));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "io/numpy.hpp"
 #include "source/part_writer.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The distribution of a matrix over the ranks, in elements.
 struct MatrixPart {
@@ -40,4 +40,4 @@ void check_stored(const Communicator& all, const InputFile& file, const NpzArray
 void read_market_part(const Communicator& all, const InputFile& file, const MarketHeader& header,
                       const MatrixPart& part, PartWriter& a);
 
-}  // namespace lupine
+}  // namespace speedwell

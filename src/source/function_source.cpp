@@ -15,7 +15,7 @@
 #include "host/threads.hpp"
 #include "source/source_parts.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -280,4 +280,4 @@ RightHandSide RightHandSide::of_ones() {
   return RightHandSide(std::make_shared<Ones>());
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include "host/threads.hpp"
 #include "source/file_part.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -148,4 +148,4 @@ void read_market_part(const Communicator& all, const InputFile& file, const Mark
     throw file.error(fmt::format("holds {} entries; its header says {}", total, header.entries));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -19,7 +19,7 @@
 #include "source/file_part.hpp"
 #include "source/source_parts.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -181,7 +181,7 @@ class FileRightHandSide : public SolvedOnRank {
           fmt::format("has {} rows, A is of {} x {}; allowed: {} rows", file_->rows(), n, n, n));
   }
   void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {
-    LUPINE_EXPECTS(std::ssize(b) == parts_of(field_) * file_->rows());
+    SPEEDWELL_EXPECTS(std::ssize(b) == parts_of(field_) * file_->rows());
     const bool changed = checksum_of(column(k)) != read_[static_cast<std::size_t>(k)];
     if (grid.all().all_reduce(std::int64_t{changed}, Reduction::max) != 0) read(grid.all());
     if (field_ == file_->field()) return grid.all().all_gather(column(k), b, shares_.counts);
@@ -262,4 +262,4 @@ SolutionFormat solution_format(const Communicator& all, const std::string& matri
   return format;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -14,7 +14,7 @@
 #include "element/checksum.hpp"
 #include "source/source.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Opens a file as A and reads its header. The numbers are read in MatrixSource::fill(): each rank
 /// reads its part of a .npy or .npz file; all ranks read a Matrix Market file together.
@@ -62,4 +62,4 @@ void write_solution(const Communicator& all, const std::string& path, const Solu
                     std::int64_t n, std::int64_t count, const std::vector<double>& x,
                     Field field = Field::real, std::optional<MatrixChecksum> of_x = {});
 
-}  // namespace lupine
+}  // namespace speedwell

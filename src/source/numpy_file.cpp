@@ -8,7 +8,7 @@
 #include "io/npz.hpp"
 #include "source/file_part.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -209,4 +209,4 @@ void read_numpy_part(const InputFile& file, const NumpyHeader& header, const Mat
   if (inflated) inflated->finish();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

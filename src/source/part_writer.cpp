@@ -13,7 +13,7 @@
 #include "device/checksum_keys.hpp"
 #include "host/threads.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -110,7 +110,7 @@ void PartWriter::set(std::int64_t i, std::int64_t j, MatrixView<const double> fr
 }
 
 void PartWriter::copy(MatrixView<const double> from) {
-  LUPINE_EXPECTS(from.rows == rows() && from.columns == columns());
+  SPEEDWELL_EXPECTS(from.rows == rows() && from.columns == columns());
   by_columns([&](std::int64_t first, MatrixView<double> to) {
     for_each_in_threads(to.columns, [&](std::int64_t j) {
       if (ended()) return;
@@ -185,4 +185,4 @@ std::vector<std::uint64_t> PartWriter::checksums() {
   return sums_;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -11,7 +11,7 @@
 #include "core/matrix_view.hpp"
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Bytes of a user's matrix that are in host memory at most on the way to a device.
 constexpr std::int64_t largest_piece_bytes = std::int64_t{64} << 20;
@@ -74,4 +74,4 @@ class PartWriter {
   bool summed_ = true;               ///< whether these are those of what was written
 };
 
-}  // namespace lupine
+}  // namespace speedwell

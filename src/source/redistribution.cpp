@@ -9,7 +9,7 @@
 #include "core/expects.hpp"
 #include "host/threads.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -144,12 +144,12 @@ class Redistribution {
 
 void redistribute(const ProcessGrid& grid, const CyclicMatrix& from, MatrixView<const double> part,
                   const CyclicMatrix& to, PartWriter& a) {
-  LUPINE_EXPECTS(from.rows.size == to.rows.size && from.columns.size == to.columns.size);
-  LUPINE_EXPECTS(from.rows.processes == grid.shape().nprow &&
-                 to.rows.processes == grid.shape().nprow);
-  LUPINE_EXPECTS(from.columns.processes == grid.shape().npcol &&
-                 to.columns.processes == grid.shape().npcol);
+  SPEEDWELL_EXPECTS(from.rows.size == to.rows.size && from.columns.size == to.columns.size);
+  SPEEDWELL_EXPECTS(from.rows.processes == grid.shape().nprow &&
+                    to.rows.processes == grid.shape().nprow);
+  SPEEDWELL_EXPECTS(from.columns.processes == grid.shape().npcol &&
+                    to.columns.processes == grid.shape().npcol);
   Redistribution(grid, from, part, to).run(a);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

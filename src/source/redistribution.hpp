@@ -8,7 +8,7 @@
 #include "grid/overlap.hpp"
 #include "source/part_writer.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A block-cyclic distribution of a matrix.
 struct CyclicMatrix {
@@ -25,4 +25,4 @@ struct CyclicMatrix {
 void redistribute(const ProcessGrid& grid, const CyclicMatrix& from, MatrixView<const double> part,
                   const CyclicMatrix& to, PartWriter& a);
 
-}  // namespace lupine
+}  // namespace speedwell

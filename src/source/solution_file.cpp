@@ -18,7 +18,7 @@
 #include "io/output_file.hpp"
 #include "source/matrix_file.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -97,7 +97,7 @@ std::string npy_text(const SolutionFormat& format, MatrixView<const double> x, F
 void require_kind(const std::string& path) {
   if (kind_by_name(path) == FileKind::npz && !has_libzip())
     throw UsageError(fmt::format(
-        "-o '{}': this Lupine was built without libzip, which .npz files need; allowed: "
+        "-o '{}': this Speedwell was built without libzip, which .npz files need; allowed: "
         ".npy, .mtx",
         path));
 }
@@ -125,4 +125,4 @@ void write_solution(const Communicator& all, const std::string& path, const Solu
   });
 }
 
-}  // namespace lupine
+}  // namespace speedwell

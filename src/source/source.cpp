@@ -11,7 +11,7 @@
 #include "core/numbers.hpp"
 #include "source/source_parts.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 Matrix::Matrix(std::shared_ptr<MatrixSource> source) : source_(std::move(source)) {}
 
@@ -108,4 +108,4 @@ void require_one(std::int64_t count, const std::function<std::string(std::int64_
   throw UsageError(first);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 /// The sources of a user's matrix and right-hand sides, and the destination of the solutions.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,7 @@
 #include "grid/distribution.hpp"
 #include "source/part_writer.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A user's matrix A, n x n in FP64, real or complex. A complex one is given as the real matrix H
 /// of 2 n rows and n columns, which has the real and the imaginary part of each element one under
@@ -40,7 +40,7 @@ class MatrixSource {
   /// Checks sizes, formats and pointers, before large memory is allocated.
   /// @throws UsageError
   virtual void check(const Communicator& all) const = 0;
-  /// Whether the source gives A^T in place of A, as one does that has A by rows. Lupine then
+  /// Whether the source gives A^T in place of A, as one does that has A by rows. Speedwell then
   /// factors A^T, and solves with the transpose of what it has factored. Equal on every rank.
   /// block(), in_place() and fill() are those of A^T then.
   virtual bool transposed() const { return false; }
@@ -134,4 +134,4 @@ class ConjugatedSides final : public RightHandSideSource {
 /// `count`
 void require_one(std::int64_t count, const std::function<std::string(std::int64_t k)>& wrong);
 
-}  // namespace lupine
+}  // namespace speedwell

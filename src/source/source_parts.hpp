@@ -12,7 +12,7 @@
 
 #include "source/source.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// @throws UsageError unless n >= 1
 void require_order(std::int64_t n);
@@ -55,4 +55,4 @@ class SolvedEverywhere : public SolvedOnRank {
 RightHandSide on_every_rank(std::int64_t count, const double* b, std::int64_t ldb);
 RightHandSide on_every_rank(std::int64_t count, const std::complex<double>* b, std::int64_t ldb);
 
-}  // namespace lupine
+}  // namespace speedwell

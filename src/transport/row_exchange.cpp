@@ -6,7 +6,7 @@
 
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 // A row that moves has two entries: where it is, and where it goes.
 DeviceRowMoves::DeviceRowMoves(Device& device, std::int64_t pivots)
@@ -58,7 +58,7 @@ void RowExchange::for_each_peer(const Use& use) const {
 }
 
 void RowExchange::start(Queue& queue, const DeviceRowMoves& moves, AnyMatrix a) {
-  LUPINE_EXPECTS(!moving_);
+  SPEEDWELL_EXPECTS(!moving_);
   moving_ = true;
   moves_ = &moves;
   a_ = a;
@@ -113,7 +113,7 @@ bool RowExchange::test() {
 }
 
 void RowExchange::finish(Queue& queue) {
-  LUPINE_EXPECTS(!ready_ && !free_ && messages_.idle());
+  SPEEDWELL_EXPECTS(!ready_ && !free_ && messages_.idle());
   moving_ = false;
   if (!moves_ || a_.empty()) return;
   Device& device = transport_->device();
@@ -128,4 +128,4 @@ void RowExchange::finish(Queue& queue) {
   used_ = queue.record();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -12,7 +12,7 @@
 #include "grid/row_moves.hpp"
 #include "transport/transport.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The moves of rows of one panel (RowMoves), with their rows in device memory alone.
 class DeviceRowMoves {
@@ -86,4 +86,4 @@ class RowExchange {
   EventPtr used_;     // the last exchange is done with all buffers
 };
 
-}  // namespace lupine
+}  // namespace speedwell

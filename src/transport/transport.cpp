@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/transport.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@
 #include "comm/agreement.hpp"
 #include "core/expects.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 Transport::Transport(const ProcessGrid& grid, Device& device, CommMethod method)
     : grid_(grid),
@@ -78,7 +78,7 @@ void Transport::synchronize() {
 EventPtr Transport::exchange(Traffic traffic, const Event& ready,
                              std::span<const PeerMessage> sends,
                              std::span<const PeerMessage> receives) {
-  LUPINE_EXPECTS(method_ == CommMethod::nccl);
+  SPEEDWELL_EXPECTS(method_ == CommMethod::nccl);
   Queue& out = *channel(traffic).out;
   out.wait(ready);
   peers(traffic, Along::column).exchange(out, sends, receives);
@@ -152,7 +152,7 @@ std::span<std::byte> Carrier::on_host(std::span<std::byte> device_bytes,
 
 void Carrier::start(int root, BroadcastMethod method, std::int64_t sequence,
                     std::span<std::byte> control, std::span<std::byte> values, EventPtr ready) {
-  LUPINE_EXPECTS(at_ == Stage::done);
+  SPEEDWELL_EXPECTS(at_ == Stage::done);
   root_rank_ = root;
   root_ = comm().rank() == root;
   method_ = method;
@@ -215,4 +215,4 @@ void Carrier::land() {
   arrived_ = landed_ = in.record();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

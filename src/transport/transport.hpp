@@ -9,7 +9,7 @@
 ///   copies it from host memory.
 #pragma once
 
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <array>
 #include <cstdint>
@@ -22,7 +22,7 @@
 #include "core/expects.hpp"
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The ranks among which a message goes: those of a process row, or of a process column.
 enum class Along { row, column };
@@ -79,7 +79,7 @@ class Transport {
   }
   /// @pre with Traffic::chunks: Along::column
   const Communicator& comm(Traffic traffic, Along along) const {
-    LUPINE_EXPECTS(traffic == Traffic::panels || along == Along::column);
+    SPEEDWELL_EXPECTS(traffic == Traffic::panels || along == Along::column);
     if (along == Along::row) return grid_.row();
     return channel(traffic).column ? *channel(traffic).column : grid_.column();
   }
@@ -126,7 +126,7 @@ class Carrier {
   /// The panel has arrived in device memory; null: it is there. On the root where the host sends:
   /// `ready`, as it was given. @pre test() was true
   const EventPtr& arrived() const {
-    LUPINE_EXPECTS(at_ == Stage::done);
+    SPEEDWELL_EXPECTS(at_ == Stage::done);
     return arrived_;
   }
   /// The ranks for which this rank waits until test() is true, numbered as in the run's stall
@@ -167,4 +167,4 @@ class Carrier {
   PanelBroadcast values_message_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 
 #include "lapack.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 namespace {
 
 constexpr double pi = std::numbers::pi;
@@ -367,4 +367,4 @@ std::vector<SingularExample> singular_gallery() {
   return all;
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

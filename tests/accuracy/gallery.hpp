@@ -12,7 +12,7 @@
 
 #include "plain.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// Random numbers, uniform in (-1, 1).
 class Random {
@@ -77,4 +77,4 @@ struct SingularExample {
 };
 std::vector<SingularExample> singular_gallery();
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 namespace {
 
 // The error of a componentwise error that is computed in FP64: Higham's gamma_(n+1).
@@ -156,4 +156,4 @@ void Reference::judge_bound(const SolveColumn& said, std::span<const double> x, 
   if (growth() < 1 / eps) CHECK(said.forward_bound <= 2.2 * bound);
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Checks the solutions of lupine::solve.
+/// Checks the solutions of speedwell::solve.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <functional>
 #include <span>
@@ -14,7 +14,7 @@
 #include "pipeline.hpp"
 #include "quad.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// The largest order of the tests. Emulated GPUs get small ones: they take a second where a CPU
 /// takes a millisecond.
@@ -37,7 +37,7 @@ inline RightHandSide given(const Plain& b) {
 /// AccuracyError that it throws.
 Solution best_of(const std::function<Solution()>& work);
 
-/// Properties of A x = b that are computed without Lupine.
+/// Properties of A x = b that are computed without Speedwell.
 class Reference {
  public:
   explicit Reference(const Example& e);
@@ -63,4 +63,4 @@ class Reference {
   LapackExpert dgesvx_;
 };
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace lupine::test {
+namespace speedwell::test {
 namespace {
 
 void require(lapack_int info) {
@@ -74,4 +74,4 @@ std::vector<double> singular_values(Square a) {
   return values;
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

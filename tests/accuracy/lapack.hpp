@@ -8,7 +8,7 @@
 
 #include "plain.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 inline Plain one_column(const std::vector<double>& b) {
   Plain column(static_cast<std::int64_t>(b.size()), 1);
@@ -45,4 +45,4 @@ Square orthogonal_factor(Square a);
 /// The singular values of a in descending order, by dgesvd.
 std::vector<double> singular_values(Square a);
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace lupine::test {
+namespace speedwell::test {
 namespace {
 
 template <class T>
@@ -192,4 +192,4 @@ double forward_bound(const Square& a, const Inverse& inverse, std::span<const do
   return quotient(inverse.bound(v), norm(x));
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

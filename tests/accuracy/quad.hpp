@@ -12,7 +12,7 @@
 #include "plain.hpp"
 #include "quad_type.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 inline std::span<const double> column(const Plain& b, std::int64_t k) {
   return std::span(b.data).subspan(static_cast<std::size_t>(k * b.rows),
@@ -64,4 +64,4 @@ double condition(const Square& a, const Inverse& inverse, const Scales& scales);
 double forward_bound(const Square& a, const Inverse& inverse, std::span<const double> b,
                      std::span<const double> x);
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

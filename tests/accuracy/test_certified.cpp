@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accuracy::certified: proven bounds beside solutions of 113 bits, for condition numbers up to
 // 1e16, with A and its transpose, real and complex, with FP32 and FP64 factors, on every grid.
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cmath>
 #include <complex>
@@ -13,7 +13,7 @@
 #include "judge.hpp"
 #include "world.hpp"
 
-namespace lupine::test::certified_tests {
+namespace speedwell::test::certified_tests {
 namespace {
 
 bool is_on_cpus() {
@@ -273,4 +273,4 @@ TEST_CASE("certified: an entry of x that is zero has no bound of its relative er
   }
 }
 
-}  // namespace lupine::test::certified_tests
+}  // namespace speedwell::test::certified_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accuracy::forward: x beside solutions of 113 bits, for condition numbers up to 1e14, on every
 // grid, with A and its transpose, real and complex.
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cmath>
 #include <complex>
@@ -13,7 +13,7 @@
 #include "judge.hpp"
 #include "world.hpp"
 
-namespace lupine::test::forward_tests {
+namespace speedwell::test::forward_tests {
 namespace {
 
 std::int64_t order() {
@@ -283,4 +283,4 @@ TEST_CASE("forward: the same bits on every rank", "[forward]") {
   }
 }
 
-}  // namespace lupine::test::forward_tests
+}  // namespace speedwell::test::forward_tests

@@ -10,11 +10,11 @@
 #include "lapack.hpp"
 #include "quad.hpp"
 
-namespace lupine::test::gallery_tests {
+namespace speedwell::test::gallery_tests {
 namespace {
 
 double condition(const Square& a) {
-  return lupine::test::condition(a, Inverse(a), Scales(a.n));
+  return speedwell::test::condition(a, Inverse(a), Scales(a.n));
 }
 
 /// Whether another rank does the checks: the references are the same on every rank.
@@ -97,7 +97,7 @@ TEST_CASE("errors of x agree with their definition", "[gallery]") {
     for (std::int64_t j = 0; j < 2; ++j)
       scaled(i, j) =
           std::ldexp(a(i, j), scales.row[std::size_t(i)] + scales.column[std::size_t(j)]);
-  CHECK(lupine::test::condition(a, Inverse(a), scales) == condition(scaled));
+  CHECK(speedwell::test::condition(a, Inverse(a), scales) == condition(scaled));
 }
 
 TEST_CASE("inverses and LAPACK's results are accurate for all of the gallery", "[gallery]") {
@@ -151,4 +151,4 @@ TEST_CASE("dgesv names the first zero pivot, whatever the scales", "[gallery]") 
     }
   }
 }
-}  // namespace lupine::test::gallery_tests
+}  // namespace speedwell::test::gallery_tests

@@ -10,7 +10,7 @@
 #include "generate/gallery.hpp"
 #include "lapack.hpp"
 
-namespace lupine::test::gallery_systems_tests {
+namespace speedwell::test::gallery_systems_tests {
 namespace {
 
 Square filled(GalleryKind kind, std::int64_t n) {
@@ -56,4 +56,4 @@ TEST_CASE("the singular values of graded are a geometric sequence", "[gallery]")
     CHECK(values.back() == Approx(1e-13).epsilon(0.02));
   }
 }
-}  // namespace lupine::test::gallery_systems_tests
+}  // namespace speedwell::test::gallery_systems_tests

@@ -7,7 +7,7 @@
 #include "lapack.hpp"
 #include "pipeline.hpp"
 
-namespace lupine::test::lapack_tests {
+namespace speedwell::test::lapack_tests {
 namespace {
 
 struct Reference {
@@ -82,4 +82,4 @@ TEST_CASE("kappa up to a thousand, several seeds") {
     }
   }
 }
-}  // namespace lupine::test::lapack_tests
+}  // namespace speedwell::test::lapack_tests

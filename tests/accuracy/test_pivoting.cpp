@@ -8,7 +8,7 @@
 #include "lapack.hpp"
 #include "pivoting.hpp"
 
-namespace lupine::test::pivoting_tests {
+namespace speedwell::test::pivoting_tests {
 namespace {
 
 void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& entries) {
@@ -62,4 +62,4 @@ TEST_CASE("a singular matrix is reported with LAPACK's info", "[pivoting]") {
                           }});
   }
 }
-}  // namespace lupine::test::pivoting_tests
+}  // namespace speedwell::test::pivoting_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors and condition numbers that lupine::solve reports for many right-hand sides, beside those
-// of arithmetic of 113 bits.
-#include <lupine/solve.hpp>
+// Errors and condition numbers that speedwell::solve reports for many right-hand sides, beside
+// those of arithmetic of 113 bits.
+#include <speedwell/solve.hpp>
 
 #include <cmath>
 #include <string>
@@ -11,7 +11,7 @@
 #include "judge.hpp"
 #include "world.hpp"
 
-namespace lupine::test::right_hand_sides_tests {
+namespace speedwell::test::right_hand_sides_tests {
 namespace {
 
 std::int64_t order() {
@@ -136,4 +136,4 @@ TEST_CASE("many right-hand sides of an A whose norms' squares are beyond FP64's 
       }
   }
 }
-}  // namespace lupine::test::right_hand_sides_tests
+}  // namespace speedwell::test::right_hand_sides_tests

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lupine::solve on the gallery, compared with LAPACK and with arithmetic of 113 bits.
-#include <lupine/solve.hpp>
+// speedwell::solve on the gallery, compared with LAPACK and with arithmetic of 113 bits.
+#include <speedwell/solve.hpp>
 
 #include <map>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "judge.hpp"
 
-namespace lupine::test::solve_tests {
+namespace speedwell::test::solve_tests {
 namespace {
 
 // The first and the last step that may be the one that solves, by theory. `automatic` stands for
@@ -169,4 +169,4 @@ TEST_CASE("each example is solved as a small system, most of them by LAPACK's LU
   CAPTURE(stepped);
   CHECK(stepped.size() <= 30);
 }
-}  // namespace lupine::test::solve_tests
+}  // namespace speedwell::test::solve_tests

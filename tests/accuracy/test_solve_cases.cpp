@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lupine::solve and lupine::Factorization in special cases: singular matrices, several right-hand
-// sides, several solves, tolerances, and every form in which a system may be given.
-#include <lupine/solve.hpp>
+// speedwell::solve and speedwell::Factorization in special cases: singular matrices, several
+// right-hand sides, several solves, tolerances, and every form in which a system may be given.
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "judge.hpp"
 #include "world.hpp"
 
-namespace lupine::test::solve_cases_tests {
+namespace speedwell::test::solve_cases_tests {
 namespace {
 
 Example random_example(std::int64_t order, std::int64_t count, std::uint64_t seed) {
@@ -341,4 +341,4 @@ TEST_CASE("a system has the same solution in whatever form it is given", "[solve
     }
   }
 }
-}  // namespace lupine::test::solve_cases_tests
+}  // namespace speedwell::test::solve_cases_tests

@@ -12,7 +12,7 @@
 #include "cpu/peak.hpp"
 #include "harness.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -55,4 +55,4 @@ Floors measure_floors(MatrixView<float> memory, bool smoke) {
   return floors;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -5,7 +5,7 @@
 
 #include "core/matrix_view.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Rates of all threads together.
 struct Floors {
@@ -20,4 +20,4 @@ struct Floors {
 /// @param memory is overwritten; it should be much larger than the last cache
 Floors measure_floors(MatrixView<float> memory, bool smoke);
 
-}  // namespace lupine
+}  // namespace speedwell

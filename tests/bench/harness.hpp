@@ -10,7 +10,7 @@
 
 #include "core/clock.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The shortest of several runs in seconds, or of one run with `smoke`. A first run warms up and is
 /// not counted.
@@ -51,4 +51,4 @@ class Table {
   }
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/numbers.hpp"
 #include "device/device.hpp"
@@ -26,7 +26,7 @@
 #include "host/thread_scope.hpp"
 #include "matrix/distributed_matrix.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -385,7 +385,7 @@ void correct_blas_kernels(char** argv) {
 
 }  // namespace
 
-}  // namespace lupine
+}  // namespace speedwell
 
 int main(int argc, char** argv) {
   bool smoke = false;
@@ -397,16 +397,16 @@ int main(int argc, char** argv) {
     } else if (argument == "--threads" && i + 1 < argc && std::atoi(argv[i + 1]) > 0) {
       threads = std::atoi(argv[++i]);
     } else {
-      std::fprintf(stderr, "usage: lupine_parts_bench [--smoke] [--threads N]\n");
+      std::fprintf(stderr, "usage: speedwell_parts_bench [--smoke] [--threads N]\n");
       return 2;
     }
   }
   try {
-    lupine::correct_blas_kernels(argv);
-    const lupine::ThreadScope scope(threads);
-    lupine::Bench(threads, smoke).run();
+    speedwell::correct_blas_kernels(argv);
+    const speedwell::ThreadScope scope(threads);
+    speedwell::Bench(threads, smoke).run();
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "lupine_parts_bench: %s\n", e.what());
+    std::fprintf(stderr, "speedwell_parts_bench: %s\n", e.what());
     return 3;
   }
   return 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times small systems, each solved alone in one call: LAPACK's dgesv and dgesvx, lupine_dgesv,
-// lupine_dgesvx with a result, lupine::solve, a solve with a Factorization, and lupine::solve with
-// a block size, which takes the solver that large systems have. Orders are arguments; `--smoke`
-// runs two tiny ones once, only to see that all runs. `--pause S` times dgesv and lupine_dgesv
-// alone, in turns, each call after a pause of S seconds, as programs make them; `--shifted` adds 2
-// sqrt(n) to the diagonal of A. Set OMP_NUM_THREADS for another number of threads than that of all
-// cores.
-#include <lupine.h>
-#include <lupine/lupine.hpp>
+// Times small systems, each solved alone in one call: LAPACK's dgesv and dgesvx, speedwell_dgesv,
+// speedwell_dgesvx with a result, speedwell::solve, a solve with a Factorization, and
+// speedwell::solve with a block size, which takes the solver that large systems have. Orders are
+// arguments; `--smoke` runs two tiny ones once, only to see that all runs. `--pause S` times dgesv
+// and speedwell_dgesv alone, in turns, each call after a pause of S seconds, as programs make them;
+// `--shifted` adds 2 sqrt(n) to the diagonal of A. Set OMP_NUM_THREADS for another number of
+// threads than that of all cores.
+#include <speedwell.h>
+#include <speedwell/speedwell.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -54,7 +54,7 @@ double median(Numbers values) {
 /// The median of the seconds of `work`, whose input `prepare` makes; the first run is not counted.
 template <class Prepare, class Work>
 double median_seconds(bool smoke, const Prepare& prepare, const Work& work) {
-  const lupine::SteadyClock clock;
+  const speedwell::SteadyClock clock;
   const double begin = clock.now();
   Numbers seconds;
   for (int run = 0; run < 2 || (!smoke && (run < 6 || clock.now() - begin < 0.4)); ++run) {
@@ -67,7 +67,7 @@ double median_seconds(bool smoke, const Prepare& prepare, const Work& work) {
 }
 
 void require(bool solved) {
-  if (!solved) throw lupine::Fault("a system was not solved");
+  if (!solved) throw speedwell::Fault("a system was not solved");
 }
 
 /// LAPACK's solvers, which overwrite A and b.
@@ -122,14 +122,14 @@ Numbers matrix(std::int64_t n, bool shifted) {
   return a;
 }
 
-/// Medians and best times of dgesv and lupine_dgesv, called in turns with pauses.
+/// Medians and best times of dgesv and speedwell_dgesv, called in turns with pauses.
 void time_pauses(std::int64_t n, bool smoke, bool shifted, double pause) {
   constexpr int calls = 31;
   const Numbers a = matrix(n, shifted);
   const Numbers b = random_numbers(n);
   Numbers x;
   Lapack lapack(a, b);
-  const lupine::SteadyClock clock;
+  const speedwell::SteadyClock clock;
   const auto seconds = [&](const auto& work) {
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
     const double start = clock.now();
@@ -142,11 +142,11 @@ void time_pauses(std::int64_t n, bool smoke, bool shifted, double pause) {
     lapack.prepare();
     x = b;
     const double of_lapack = seconds([&] { lapack.dgesv(); });
-    const double of_lupine =
-        seconds([&] { require(lupine_dgesv(n, 1, a.data(), n, x.data(), n) == 0); });
+    const double of_speedwell =
+        seconds([&] { require(speedwell_dgesv(n, 1, a.data(), n, x.data(), n) == 0); });
     if (call == 0) continue;
     theirs.push_back(of_lapack);
-    ours.push_back(of_lupine);
+    ours.push_back(of_speedwell);
   }
   const double best[] = {*std::ranges::min_element(theirs), *std::ranges::min_element(ours)};
   const double medians[] = {median(std::move(theirs)), median(std::move(ours))};
@@ -157,15 +157,15 @@ void time_pauses(std::int64_t n, bool smoke, bool shifted, double pause) {
 }
 
 void time_order(std::int64_t n, bool smoke, bool shifted) {
-  using lupine::Matrix, lupine::RightHandSide, lupine::SolveOptions;
+  using speedwell::Matrix, speedwell::RightHandSide, speedwell::SolveOptions;
   const Numbers a = matrix(n, shifted);
   const Numbers b = random_numbers(n);
   Numbers x = b;
   Lapack lapack(a, b);
-  lupine_result result;
+  speedwell_result result;
   const auto prepare = [&] {
     x = b;
-    lupine_result_init(&result, sizeof result);
+    speedwell_result_init(&result, sizeof result);
     lapack.prepare();
   };
   const auto milliseconds = [&](const auto& work) {
@@ -174,23 +174,23 @@ void time_order(std::int64_t n, bool smoke, bool shifted) {
   };
   const auto time_solve = [&](const SolveOptions& options) {
     milliseconds([&] {
-      require(lupine::solve(MPI_COMM_SELF, Matrix::dense(n, a.data(), n),
-                            RightHandSide::dense(1, b.data(), n), options)
+      require(speedwell::solve(MPI_COMM_SELF, Matrix::dense(n, a.data(), n),
+                               RightHandSide::dense(1, b.data(), n), options)
                   .converged);
     });
   };
   std::printf("%6lld", static_cast<long long>(n));
   milliseconds([&] { lapack.dgesv(); });
   milliseconds([&] { lapack.dgesvx(); });
-  milliseconds([&] { require(lupine_dgesv(n, 1, a.data(), n, x.data(), n) == 0); });
+  milliseconds([&] { require(speedwell_dgesv(n, 1, a.data(), n, x.data(), n) == 0); });
   milliseconds(
-      [&] { require(lupine_dgesvx(n, 1, a.data(), n, x.data(), n, nullptr, &result) == 0); });
+      [&] { require(speedwell_dgesvx(n, 1, a.data(), n, x.data(), n, nullptr, &result) == 0); });
   time_solve({});
-  lupine::Factorization factors(MPI_COMM_SELF, Matrix::dense(n, a.data(), n));
+  speedwell::Factorization factors(MPI_COMM_SELF, Matrix::dense(n, a.data(), n));
   milliseconds([&] { require(factors.solve(RightHandSide::dense(1, b.data(), n)).converged); });
   SolveOptions in_blocks;
   in_blocks.run.nb = std::min<std::int64_t>(n, 128);
-  in_blocks.run.device = lupine::DeviceKind::cpu;
+  in_blocks.run.device = speedwell::DeviceKind::cpu;
   time_solve(in_blocks);
   std::printf("\n");
 }
@@ -221,9 +221,9 @@ int main(int argc, char** argv) {
   try {
     std::printf("milliseconds\n%6s", "n");
     const std::vector<const char*> columns =
-        pause ? std::vector{"dgesv median", "lupine median", "ratio",
-                            "dgesv best",   "lupine best",   "ratio"}
-              : std::vector{"dgesv",   "dgesvx",   "lupine_dgesv", "lupine_dgesvx",
+        pause ? std::vector{"dgesv median", "speedwell median", "ratio",
+                            "dgesv best",   "speedwell best",   "ratio"}
+              : std::vector{"dgesv",   "dgesvx",   "speedwell_dgesv", "speedwell_dgesvx",
                             "solve()", "factored", "solve(), nb"};
     for (const char* what : columns) std::printf(" %13s", what);
     std::printf("\n");
@@ -233,7 +233,7 @@ int main(int argc, char** argv) {
       else
         time_order(n, smoke, shifted);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "lupine_small_bench: %s\n", error.what());
+    std::fprintf(stderr, "speedwell_small_bench: %s\n", error.what());
     status = EXIT_FAILURE;
   }
   MPI_Finalize();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests the functions of lupine.h for complex matrices. */
+/* Tests the functions of speedwell.h for complex matrices. */
 #include <complex.h>
-#include <lupine.h>
 #include <math.h>
+#include <speedwell.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static int failures = 0;
 
 static void check(int ok, const char* what, int line) {
   if (ok) return;
-  fprintf(stderr, "complex: line %d: %s; last error: '%s'\n", line, what, lupine_last_error());
+  fprintf(stderr, "complex: line %d: %s; last error: '%s'\n", line, what, speedwell_last_error());
   ++failures;
 }
 #define CHECK(condition) check(condition, #condition, __LINE__)
@@ -32,9 +32,10 @@ static double complex complex_solution(int64_t i, int64_t k) {
 static double complex complex_right(int transpose, int64_t i, int64_t k) {
   double complex sum = 0;
   for (int64_t j = 0; j < n; ++j) {
-    const double complex a = transpose == LUPINE_NO_TRANSPOSE          ? complex_entry(i, j)
-                             : transpose == LUPINE_CONJUGATE_TRANSPOSE ? conj(complex_entry(j, i))
-                                                                       : complex_entry(j, i);
+    const double complex a = transpose == SPEEDWELL_NO_TRANSPOSE ? complex_entry(i, j)
+                             : transpose == SPEEDWELL_CONJUGATE_TRANSPOSE
+                                 ? conj(complex_entry(j, i))
+                                 : complex_entry(j, i);
     sum += a * complex_solution(j, k);
   }
   return sum;
@@ -60,43 +61,44 @@ static int is_complex_solved(const double complex* b) {
 static void complex_alone(void) {
   double complex a[lda * n], b[ldb * nrhs], before[ldb * nrhs];
   double ferr[nrhs];
-  fill_complex(LUPINE_NO_TRANSPOSE, a, b);
+  fill_complex(SPEEDWELL_NO_TRANSPOSE, a, b);
   memcpy(before, b, sizeof b);
-  CHECK(lupine_zgesv(n, 1, NULL, lda, b, ldb) == -3);
-  CHECK(lupine_zgesv(n, 1, a, lda, b, n - 1) == -6);
-  CHECK(lupine_zgesvx(n, 1, a, lda, b, ldb, NULL, &(lupine_result){0}) == -8);
+  CHECK(speedwell_zgesv(n, 1, NULL, lda, b, ldb) == -3);
+  CHECK(speedwell_zgesv(n, 1, a, lda, b, n - 1) == -6);
+  CHECK(speedwell_zgesvx(n, 1, a, lda, b, ldb, NULL, &(speedwell_result){0}) == -8);
   CHECK(memcmp(before, b, sizeof b) == 0);
-  CHECK(lupine_zgesv(0, 1, NULL, 1, NULL, 1) == 0);
-  CHECK(lupine_zgesv(n, nrhs, a, lda, b, ldb) == 0 && is_complex_solved(b));
+  CHECK(speedwell_zgesv(0, 1, NULL, 1, NULL, 1) == 0);
+  CHECK(speedwell_zgesv(n, nrhs, a, lda, b, ldb) == 0 && is_complex_solved(b));
 
-  lupine_options options;
-  lupine_options_init(&options, sizeof options);
-  options.precision = LUPINE_BF16;
-  options.device = LUPINE_CPU;
-  lupine_result result;
-  lupine_result_init(&result, sizeof result);
+  speedwell_options options;
+  speedwell_options_init(&options, sizeof options);
+  options.precision = SPEEDWELL_BF16;
+  options.device = SPEEDWELL_CPU;
+  speedwell_result result;
+  speedwell_result_init(&result, sizeof result);
   result.forward_bounds = ferr;
-  fill_complex(LUPINE_NO_TRANSPOSE, a, b);
-  CHECK(lupine_zgesvx(n, nrhs, a, lda, b, ldb, &options, &result) == 0 && is_complex_solved(b));
-  CHECK(result.precision == LUPINE_BF16 && result.condition > 1 && ferr[nrhs - 1] < 1e-12);
+  fill_complex(SPEEDWELL_NO_TRANSPOSE, a, b);
+  CHECK(speedwell_zgesvx(n, nrhs, a, lda, b, ldb, &options, &result) == 0 && is_complex_solved(b));
+  CHECK(result.precision == SPEEDWELL_BF16 && result.condition > 1 && ferr[nrhs - 1] < 1e-12);
 
-  lupine_factorization* factors = NULL;
-  CHECK(lupine_zfactor(n, a, n - 1, NULL, &factors) == -3 && factors == NULL);
-  CHECK(lupine_zfactor(n, a, lda, NULL, &factors) == 0);
-  CHECK(lupine_zsolve_factored(factors, 3, nrhs, b, ldb, NULL) == -2);
-  CHECK(lupine_zsolve_factored(factors, LUPINE_TRANSPOSE, -1, b, ldb, NULL) == -3);
-  for (int transpose = LUPINE_NO_TRANSPOSE; transpose <= LUPINE_CONJUGATE_TRANSPOSE; ++transpose) {
+  speedwell_factorization* factors = NULL;
+  CHECK(speedwell_zfactor(n, a, n - 1, NULL, &factors) == -3 && factors == NULL);
+  CHECK(speedwell_zfactor(n, a, lda, NULL, &factors) == 0);
+  CHECK(speedwell_zsolve_factored(factors, 3, nrhs, b, ldb, NULL) == -2);
+  CHECK(speedwell_zsolve_factored(factors, SPEEDWELL_TRANSPOSE, -1, b, ldb, NULL) == -3);
+  for (int transpose = SPEEDWELL_NO_TRANSPOSE; transpose <= SPEEDWELL_CONJUGATE_TRANSPOSE;
+       ++transpose) {
     fill_complex(transpose, a, b);
-    CHECK(lupine_zsolve_factored(factors, transpose, nrhs, b, ldb, NULL) == 0);
+    CHECK(speedwell_zsolve_factored(factors, transpose, nrhs, b, ldb, NULL) == 0);
     CHECK(is_complex_solved(b));
   }
-  CHECK(lupine_solve_factored(factors, 1, (double*)b, ldb, NULL) == LUPINE_NOT_ALLOWED);
-  CHECK(strstr(lupine_last_error(), "A is complex and b is real") != NULL);
-  lupine_free(factors);
+  CHECK(speedwell_solve_factored(factors, 1, (double*)b, ldb, NULL) == SPEEDWELL_NOT_ALLOWED);
+  CHECK(strstr(speedwell_last_error(), "A is complex and b is real") != NULL);
+  speedwell_free(factors);
 
-  fill_complex(LUPINE_NO_TRANSPOSE, a, b);
+  fill_complex(SPEEDWELL_NO_TRANSPOSE, a, b);
   for (int i = 0; i < n; ++i) a[i + 4 * lda] = 0;
-  CHECK(lupine_zgesv(n, nrhs, a, lda, b, ldb) == 5);
+  CHECK(speedwell_zgesv(n, nrhs, a, lda, b, ldb) == 5);
 }
 
 /* One block on the first rank: every other rank has no part. */
@@ -104,24 +106,25 @@ static void complex_together(MPI_Comm comm, int rank, int size) {
   double complex a[lda * n], b[ldb * nrhs];
   const int64_t desca[9] = {1, 0, n, n, n, n, 0, 0, lda};
   const int64_t descb[9] = {1, 0, n, nrhs, n, nrhs, 0, 0, ldb};
-  lupine_options options;
-  lupine_options_init(&options, sizeof options);
+  speedwell_options options;
+  speedwell_options_init(&options, sizeof options);
   options.nprow = size;
   options.npcol = 1;
-  options.device = LUPINE_CPU;
-  fill_complex(LUPINE_NO_TRANSPOSE, a, b);
-  CHECK(lupine_pzgesv(comm, a, desca, b, descb, &options, NULL) == 0);
+  options.device = SPEEDWELL_CPU;
+  fill_complex(SPEEDWELL_NO_TRANSPOSE, a, b);
+  CHECK(speedwell_pzgesv(comm, a, desca, b, descb, &options, NULL) == 0);
   CHECK(rank > 0 || is_complex_solved(b));
-  lupine_factorization* factors = NULL;
-  CHECK(lupine_pzfactor(comm, a, desca, &options, &factors) == 0);
-  CHECK(lupine_pzsolve_factored(factors, -1, b, descb, NULL) == -2);
-  CHECK(lupine_pzsolve_factored(factors, LUPINE_TRANSPOSE, b, NULL, NULL) == -4);
-  for (int transpose = LUPINE_NO_TRANSPOSE; transpose <= LUPINE_CONJUGATE_TRANSPOSE; ++transpose) {
+  speedwell_factorization* factors = NULL;
+  CHECK(speedwell_pzfactor(comm, a, desca, &options, &factors) == 0);
+  CHECK(speedwell_pzsolve_factored(factors, -1, b, descb, NULL) == -2);
+  CHECK(speedwell_pzsolve_factored(factors, SPEEDWELL_TRANSPOSE, b, NULL, NULL) == -4);
+  for (int transpose = SPEEDWELL_NO_TRANSPOSE; transpose <= SPEEDWELL_CONJUGATE_TRANSPOSE;
+       ++transpose) {
     fill_complex(transpose, a, b);
-    CHECK(lupine_pzsolve_factored(factors, transpose, b, descb, NULL) == 0);
+    CHECK(speedwell_pzsolve_factored(factors, transpose, b, descb, NULL) == 0);
     CHECK(rank > 0 || is_complex_solved(b));
   }
-  lupine_free(factors);
+  speedwell_free(factors);
 }
 
 int failures_of_complex(void) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls of the C interface by several threads, by children of fork(), and after MPI. What it tests
  * is chosen by its argument, since it begins with the first calls of a process. */
-#include <lupine.h>
+#include <speedwell.h>
 
 #include <pthread.h>
 #include <stdio.h>
@@ -17,18 +17,18 @@ enum { count = 4 };
 static int solves(int n, int with_result) {
   double* a = calloc((size_t)n * (size_t)n, sizeof *a);
   double* b = malloc((size_t)n * sizeof *b);
-  lupine_result result;
-  lupine_result_init(&result, sizeof result);
+  speedwell_result result;
+  speedwell_result_init(&result, sizeof result);
   for (int j = 0; j < n; ++j)
     for (int i = 0; i < n; ++i) a[i + (size_t)j * (size_t)n] = i == j ? n : (i * 7 + j * 3) % 5 - 2;
   for (int i = 0; i < n; ++i) {
     b[i] = 0;
     for (int j = 0; j < n; ++j) b[i] += a[i + (size_t)j * (size_t)n];
   }
-  const int info = lupine_dgesvx(n, 1, a, n, b, n, NULL, with_result ? &result : NULL);
+  const int info = speedwell_dgesvx(n, 1, a, n, b, n, NULL, with_result ? &result : NULL);
   int right = info == 0;
   for (int i = 0; i < n; ++i) right = right && b[i] > 1 - 1e-9 && b[i] < 1 + 1e-9;
-  if (!right) fprintf(stderr, "n = %d: info %d, %s\n", n, info, lupine_last_error());
+  if (!right) fprintf(stderr, "n = %d: info %d, %s\n", n, info, speedwell_last_error());
   free(a);
   free(b);
   return right;
@@ -99,10 +99,10 @@ int main(int argc, char** argv) {
     failed = threads(1);
   } else if (strcmp(what, "after-mpi") == 0) {
     double one = 1;
-    lupine_factorization* none = NULL;
+    speedwell_factorization* none = NULL;
     MPI_Init(&argc, &argv);
     MPI_Finalize();
-    failed = !solves(3, 0) || lupine_factor(1, &one, 1, NULL, &none) != LUPINE_NOT_ALLOWED;
+    failed = !solves(3, 0) || speedwell_factor(1, &one, 1, NULL, &none) != SPEEDWELL_NOT_ALLOWED;
   } else if (strcmp(what, "forks") == 0) {
     failed = forks(0) + forks(1);
   }

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A judge of what Lupine says of its solutions: run/campaign."""
+"""A judge of what Speedwell says of its solutions: run/campaign."""

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import lupine
+import speedwell
 
 from . import families, runs, self_test
 from .doors import Doors, Programs
@@ -130,10 +130,10 @@ def _record(given: argparse.Namespace, tally: runs.Tally, seconds: float) -> dic
         asked = getattr(given, name)
         words += [f"--{name} {','.join(asked)}"] if asked != known else []
     return {
-        "schema": "lupine-campaign/1",
+        "schema": "speedwell-campaign/1",
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": _commit(),
-        "version": lupine.__version__,
+        "version": speedwell.__version__,
         "processor": _processor(),
         "command": "run/campaign " + " ".join(words),
         "seconds": round(seconds, 1),
@@ -148,15 +148,15 @@ def _record(given: argparse.Namespace, tally: runs.Tally, seconds: float) -> dic
 def main() -> int:
     given = _arguments()
     programs = Programs(
-        _program(given.programs, "lupine"),
-        _program(given.programs, "lupine_command_emulated"),
-        _program(given.programs, "lupine_served"),
+        _program(given.programs, "speedwell"),
+        _program(given.programs, "speedwell_command_emulated"),
+        _program(given.programs, "speedwell_served"),
     )
     if given.self_test:
         return self_test.main(programs)
     # A run can be repeated, and each campaign has random vectors of its own.
     seed = given.seed if given.replay is None else given.replay[1]
-    os.environ["LUPINE_PROBE_SEED"] = str(seed + 1)
+    os.environ["SPEEDWELL_PROBE_SEED"] = str(seed + 1)
     doors = Doors(programs, given.doors)
     begin = time.monotonic()
     try:

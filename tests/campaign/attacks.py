@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Systems made by one who knows Lupine's code: each hides what is wrong with it from the random
+"""Systems made by one who knows Speedwell's code: each hides what is wrong with it from the random
 vectors of a seed that he guesses, or from those that were constants once. The vectors are those of
 docs/numerics.md, 5.4 and 5.6, by the numbers of src/core/random.hpp."""
 

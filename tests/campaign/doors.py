@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ways into Lupine: Python, the command, C, and the command on emulated GPUs."""
+"""The ways into Speedwell: Python, the command, C, and the command on emulated GPUs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _environment(**further: str) -> dict[str, str]:
     """As in tests/CMakeLists.txt: ranks that wait give way, and nobody's profile is read."""
     return {
         **os.environ,
-        "LUPINE_PROFILE": "none",
+        "SPEEDWELL_PROFILE": "none",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_WAIT_POLICY": "passive",
@@ -165,7 +165,7 @@ class CDoor:
 
 
 class CommandDoor:
-    """`lupine solve` with .npy files."""
+    """`speedwell solve` with .npy files."""
 
     def __init__(self, program: Path, emulated: bool) -> None:
         self._program = program
@@ -192,7 +192,7 @@ class CommandDoor:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 env=_environment(
-                    LUPINE_EMULATED_GPUS=str(how.ranks), LUPINE_EMULATED_MEMORY=str(2**36)
+                    SPEEDWELL_EMULATED_GPUS=str(how.ranks), SPEEDWELL_EMULATED_MEMORY=str(2**36)
                 ),
                 start_new_session=True,
             )

@@ -20,7 +20,7 @@ _FAR = 1e12  # condition numbers up to here are far from 1 / eps
 _CLEAR = 1e-2  # a bound of the error that leaves digits, by whatever estimate of it
 _RANGE = 500  # powers of two between rows, or columns, beside which nothing that underflows counts
 
-# Outcomes that are none of Lupine's faults.
+# Outcomes that are none of Speedwell's faults.
 FINE = ("solved", "warned", "refused", "undecided")
 
 
@@ -210,7 +210,7 @@ def _scales(a: Matrix) -> tuple[Indices, Indices]:
 
 def _is_easy(system: System, reference: exact.Reference) -> bool:
     """Whether A is far from singular, and x from uncertain, whichever of rows and columns is scaled
-    first, as Lupine does by the order of A in memory."""
+    first, as Speedwell does by the order of A in memory."""
     rows_first = _scales(system.a)
     columns, rows = _scales(system.a.T)
     return all(_is_easy_scaled(system, reference, *s) for s in (rows_first, (rows, columns)))

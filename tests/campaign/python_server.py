@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-import lupine
+import speedwell
 
 from .system import Matrix
 
@@ -34,13 +34,13 @@ def _call(request: dict[str, Any]) -> tuple[Any, Any]:
         b = b[:, 0]
     with_info = method.endswith("info")
     if method == "stack":
-        result = lupine.solve(_laid_out(a, request["order"])[np.newaxis], b, **options)
+        result = speedwell.solve(_laid_out(a, request["order"])[np.newaxis], b, **options)
     elif method.startswith("solve"):
-        result = lupine.solve(_laid_out(a, request["order"]), b, return_info=with_info, **options)
+        result = speedwell.solve(_laid_out(a, request["order"]), b, return_info=with_info, **options)
     else:
         transposed = method.startswith("transposed")
         given = _laid_out(a.T if transposed else a, request["order"])
-        with lupine.factor(given, **options) as factors:
+        with speedwell.factor(given, **options) as factors:
             result = factors.solve(b, trans=transposed, return_info=with_info)
     return result if with_info else (result, None)
 
@@ -48,13 +48,13 @@ def _call(request: dict[str, Any]) -> tuple[Any, Any]:
 def _determinants(request: dict[str, Any]) -> list[tuple[complex, float]]:
     """By an array, its factors, and stacks with its transpose."""
     a = _laid_out(request["a"], request["order"])
-    found = [lupine.slogdet(a)]
+    found = [speedwell.slogdet(a)]
     try:
-        with lupine.factor(a) as factors:
+        with speedwell.factor(a) as factors:
             found.append(factors.slogdet())
-    except lupine.SingularMatrixError:
+    except speedwell.SingularMatrixError:
         pass  # as its name says
-    signs, logarithms = lupine.slogdet(np.stack([a, a.T]))
+    signs, logarithms = speedwell.slogdet(np.stack([a, a.T]))
     pairs = [*found, *zip(signs, logarithms, strict=True)]
     return [(complex(sign), float(logarithm)) for sign, logarithm in pairs]
 
@@ -77,7 +77,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
                 "words": str(error),
             }
     doubts = [
-        str(one.message) for one in caught if issubclass(one.category, lupine.AccuracyWarning)
+        str(one.message) for one in caught if issubclass(one.category, speedwell.AccuracyWarning)
     ]
     if request["method"] == "determinant":
         return {"status": "solved", "determinants": found, "doubt": "; ".join(doubts) or None}

@@ -37,7 +37,7 @@ class Run:
 
 
 def draw(family: str, seed: int, index: int, doors: Doors) -> tuple[System, How]:
-    """What a run does; it depends on family, seed and index alone, and CLIMB on Lupine."""
+    """What a run does; it depends on family, seed and index alone, and CLIMB on Speedwell."""
     rng = families.generator(family, seed, index)
     system = families.draw(family, rng, index)
     if family == families.CLIMB and "python" in doors.names:
@@ -80,13 +80,13 @@ def _python_line(system: System, how: How) -> str:
     order = "C" if how.order == "C" else "F"
     if how.method.startswith("solve"):
         info = ", return_info=True" if how.method.endswith("info") else ""
-        call = f"lupine.solve(a, b{info}{options})"
+        call = f"speedwell.solve(a, b{info}{options})"
     else:
         transposed = how.method.startswith("transposed")
         given = f"numpy.array(a.T, order='{order}')" if transposed else "a"
-        call = f"lupine.factor({given}{options}).solve(b, {transposed}, return_info=True)"
+        call = f"speedwell.factor({given}{options}).solve(b, {transposed}, return_info=True)"
     return (
-        'python -c "import numpy, lupine; '
+        'python -c "import numpy, speedwell; '
         "numbers = lambda text: numpy.array([float.fromhex(one) for one in text.split()]); "
         f"a = numbers('{_numbers(system.a)}').reshape({system.n}, -1).copy('{order}'); "
         f"b = numbers('{_numbers(system.b[:, 0])}'); print({call})\""

@@ -104,19 +104,19 @@ def attacks_hit(programs: Programs) -> None:
     rng = np.random.default_rng(4)
     real = attacks.singular(rng, attacks.Guess(7), 30)
     imaginary = attacks.complex_singular(rng, attacks.Guess(7), 20)
-    before = os.environ.get("LUPINE_PROBE_SEED")
+    before = os.environ.get("SPEEDWELL_PROBE_SEED")
     try:
         for seed in (7, 8):
-            os.environ["LUPINE_PROBE_SEED"] = str(seed)
+            os.environ["SPEEDWELL_PROBE_SEED"] = str(seed)
             doors = Doors(programs, ("python",))
             for system in (real, imaginary):
                 verdict = _verdict(system, doors.solve(system, How("python", "solve")))
                 assert verdict == ("no digit" if seed == 7 else "warned"), (seed, verdict)
             doors.close()
     finally:
-        os.environ.pop("LUPINE_PROBE_SEED")
+        os.environ.pop("SPEEDWELL_PROBE_SEED")
         if before is not None:
-            os.environ["LUPINE_PROBE_SEED"] = before
+            os.environ["SPEEDWELL_PROBE_SEED"] = before
 
 
 def proofs() -> None:

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Solves systems by lupine.h, as many as come by standard input of rank 0, so that MPI starts once.
+/* Solves systems by speedwell.h, as many as come by standard input of rank 0, so that MPI starts
+ * once.
  *
  * A request is nine int64_t (n, nrhs, method, precision, first, condition, nb, complex, accuracy),
  * A and b by columns. An answer is three int64_t (info, doubtful, size of the text), the text,
- * ferr, and x. `doubtful` is 1 where there is a doubt, which lupine_dgesv tells by
- * lupine_last_error(). On several ranks, rank 0 has all of A and b. */
-#include <lupine.h>
+ * ferr, and x. `doubtful` is 1 where there is a doubt, which speedwell_dgesv tells by
+ * speedwell_last_error(). On several ranks, rank 0 has all of A and b. */
 #include <math.h>
+#include <speedwell.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +36,9 @@ static int read_all(void* to, size_t size) {
   return fread(to, 1, size, stdin) == size;
 }
 
-static lupine_options options_of(const system_t* s, int ranks) {
-  lupine_options options;
-  lupine_options_init(&options, sizeof options);
+static speedwell_options options_of(const system_t* s, int ranks) {
+  speedwell_options options;
+  speedwell_options_init(&options, sizeof options);
   options.precision = (int)s->precision;
   options.first = (int)s->first;
   options.condition = (int)s->condition;
@@ -48,62 +49,63 @@ static lupine_options options_of(const system_t* s, int ranks) {
 }
 
 /* The functions for real or for complex numbers. */
-static int factor(const system_t* s, const double* a, const lupine_options* options,
-                  lupine_factorization** factors) {
-  return s->complex ? lupine_zfactor(s->n, a, s->n, options, factors)
-                    : lupine_factor(s->n, a, s->n, options, factors);
+static int factor(const system_t* s, const double* a, const speedwell_options* options,
+                  speedwell_factorization** factors) {
+  return s->complex ? speedwell_zfactor(s->n, a, s->n, options, factors)
+                    : speedwell_factor(s->n, a, s->n, options, factors);
 }
 
-static int solve_factored(const system_t* s, lupine_factorization* factors, double* b,
-                          lupine_result* result) {
+static int solve_factored(const system_t* s, speedwell_factorization* factors, double* b,
+                          speedwell_result* result) {
   const int of_transpose = s->method == transposed;
   if (s->complex)
-    return lupine_zsolve_factored(factors, of_transpose ? LUPINE_TRANSPOSE : LUPINE_NO_TRANSPOSE,
-                                  s->nrhs, b, s->n, result);
-  return of_transpose ? lupine_solve_factored_transposed(factors, s->nrhs, b, s->n, result)
-                      : lupine_solve_factored(factors, s->nrhs, b, s->n, result);
+    return speedwell_zsolve_factored(factors,
+                                     of_transpose ? SPEEDWELL_TRANSPOSE : SPEEDWELL_NO_TRANSPOSE,
+                                     s->nrhs, b, s->n, result);
+  return of_transpose ? speedwell_solve_factored_transposed(factors, s->nrhs, b, s->n, result)
+                      : speedwell_solve_factored(factors, s->nrhs, b, s->n, result);
 }
 
-static int solve_alone(const system_t* s, const double* a, double* b, const lupine_options* options,
-                       lupine_result* result) {
+static int solve_alone(const system_t* s, const double* a, double* b,
+                       const speedwell_options* options, speedwell_result* result) {
   if (s->method == dgesv)
-    return s->complex ? lupine_zgesv(s->n, s->nrhs, a, s->n, b, s->n)
-                      : lupine_dgesv(s->n, s->nrhs, a, s->n, b, s->n);
+    return s->complex ? speedwell_zgesv(s->n, s->nrhs, a, s->n, b, s->n)
+                      : speedwell_dgesv(s->n, s->nrhs, a, s->n, b, s->n);
   if (s->method == dgesvx)
-    return s->complex ? lupine_zgesvx(s->n, s->nrhs, a, s->n, b, s->n, options, result)
-                      : lupine_dgesvx(s->n, s->nrhs, a, s->n, b, s->n, options, result);
-  lupine_factorization* factors = NULL;
+    return s->complex ? speedwell_zgesvx(s->n, s->nrhs, a, s->n, b, s->n, options, result)
+                      : speedwell_dgesvx(s->n, s->nrhs, a, s->n, b, s->n, options, result);
+  speedwell_factorization* factors = NULL;
   int info = factor(s, a, options, &factors);
   if (info == 0) info = solve_factored(s, factors, b, result);
-  lupine_free(factors);
+  speedwell_free(factors);
   return info;
 }
 
 /* A and b are one block each, which rank 0 has. */
 static int solve_together(const system_t* s, const double* a, double* b,
-                          const lupine_options* options, lupine_result* result) {
+                          const speedwell_options* options, speedwell_result* result) {
   const int64_t desca[] = {1, 0, s->n, s->n, s->n, s->n, 0, 0, s->n};
   const int64_t descb[] = {1, 0, s->n, s->nrhs, s->n, s->nrhs, 0, 0, s->n};
   if (s->method == dgesvx)
-    return s->complex ? lupine_pzgesv(MPI_COMM_WORLD, a, desca, b, descb, options, result)
-                      : lupine_pdgesv(MPI_COMM_WORLD, a, desca, b, descb, options, result);
-  lupine_factorization* factors = NULL;
-  int info = s->complex ? lupine_pzfactor(MPI_COMM_WORLD, a, desca, options, &factors)
-                        : lupine_pfactor(MPI_COMM_WORLD, a, desca, options, &factors);
+    return s->complex ? speedwell_pzgesv(MPI_COMM_WORLD, a, desca, b, descb, options, result)
+                      : speedwell_pdgesv(MPI_COMM_WORLD, a, desca, b, descb, options, result);
+  speedwell_factorization* factors = NULL;
+  int info = s->complex ? speedwell_pzfactor(MPI_COMM_WORLD, a, desca, options, &factors)
+                        : speedwell_pfactor(MPI_COMM_WORLD, a, desca, options, &factors);
   const int of_transpose = s->method == transposed;
   if (info == 0 && s->complex)
-    info = lupine_pzsolve_factored(factors, of_transpose ? LUPINE_TRANSPOSE : LUPINE_NO_TRANSPOSE,
-                                   b, descb, result);
+    info = speedwell_pzsolve_factored(
+        factors, of_transpose ? SPEEDWELL_TRANSPOSE : SPEEDWELL_NO_TRANSPOSE, b, descb, result);
   else if (info == 0)
-    info = of_transpose ? lupine_psolve_factored_transposed(factors, b, descb, result)
-                        : lupine_psolve_factored(factors, b, descb, result);
-  lupine_free(factors);
+    info = of_transpose ? speedwell_psolve_factored_transposed(factors, b, descb, result)
+                        : speedwell_psolve_factored(factors, b, descb, result);
+  speedwell_free(factors);
   return info;
 }
 
-static void answer(const system_t* s, int64_t info, const lupine_result* result, const double* ferr,
-                   const double* x) {
-  const char* words = lupine_last_error();
+static void answer(const system_t* s, int64_t info, const speedwell_result* result,
+                   const double* ferr, const double* x) {
+  const char* words = speedwell_last_error();
   int64_t header[3] = {info, 0, (int64_t)strlen(words)};
   header[1] = s->method != dgesv ? result->doubtful : header[2] > 0;
   fwrite(header, sizeof(int64_t), 3, stdout);
@@ -139,10 +141,10 @@ static int serve(int rank, int ranks) {
                      read_all(b, sizeof(double) * (size_t)(numbers * s.n * s.nrhs))))
     MPI_Abort(MPI_COMM_WORLD, 2);
   for (int64_t k = 0; k < s.nrhs; ++k) ferr[k] = NAN;
-  lupine_result result;
-  lupine_result_init(&result, sizeof result);
+  speedwell_result result;
+  speedwell_result_init(&result, sizeof result);
   result.forward_bounds = ferr;
-  const lupine_options options = options_of(&s, ranks);
+  const speedwell_options options = options_of(&s, ranks);
   const int info = ranks == 1 ? solve_alone(&s, a, b, &options, &result)
                               : solve_together(&s, a, b, &options, &result);
   if (rank == 0) answer(&s, info, &result, ferr, b);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of docs/options.md have every option that `lupine COMMAND --help` prints, and no other:
-names, commands, lists, values to choose from, and defaults. `lupine predict COMMAND` has the options
-of COMMAND too, but for `predict solve`. One line for each difference; exit status 1 if there is one. LUPINE_COMMAND is the
+"""The tables of docs/options.md have every option that `speedwell COMMAND --help` prints, and no other:
+names, commands, lists, values to choose from, and defaults. `speedwell predict COMMAND` has the options
+of COMMAND too, but for `predict solve`. One line for each difference; exit status 1 if there is one. SPEEDWELL_COMMAND is the
 command's program."""
 
 import os
@@ -34,7 +34,7 @@ def shown(option):
 
 def help_of(*words):
     done = subprocess.run(
-        [os.environ["LUPINE_COMMAND"], *words, "--help"],
+        [os.environ["SPEEDWELL_COMMAND"], *words, "--help"],
         capture_output=True,
         text=True,
         timeout=60,

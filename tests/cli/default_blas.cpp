@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Says which BLAS a program calls that was built with -DLUPINE_BLAS.
+// Says which BLAS a program calls that was built with -DSPEEDWELL_BLAS.
 #include <cstdio>
 
 #include "host/blas_library.hpp"
 
 int main() {
-  std::puts(lupine::blas_description().c_str());
+  std::puts(speedwell::blas_description().c_str());
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Imitates the functions of NVML, NVIDIA's management library, that Lupine calls, for two GPUs that
-// do not exist; the first has the UUID of the first emulated one. LUPINE_FAKE_NVML_POWER=300000 in
-// the environment is another power in mW, and LUPINE_FAKE_NVML_POWER="error 3" is a driver that
-// returns 3; so for each of the names below.
+// Imitates the functions of NVML, NVIDIA's management library, that Speedwell calls, for two GPUs
+// that do not exist; the first has the UUID of the first emulated one.
+// SPEEDWELL_FAKE_NVML_POWER=300000 in the environment is another power in mW, and
+// SPEEDWELL_FAKE_NVML_POWER="error 3" is a driver that returns 3; so for each of the names below.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +20,7 @@ bool is_first(const void* gpu) {
 /// Sets the number, and returns the status, that the environment has for this name.
 template <class Number>
 int give(const char* name, Number* number, Number usual) {
-  const char* text = std::getenv((std::string("LUPINE_FAKE_NVML_") + name).c_str());
+  const char* text = std::getenv((std::string("SPEEDWELL_FAKE_NVML_") + name).c_str());
   if (text != nullptr && std::strncmp(text, "error ", 6) == 0) return std::atoi(text + 6);
   *number = text != nullptr ? static_cast<Number>(std::strtoull(text, nullptr, 0)) : usual;
   return 0;
@@ -74,9 +74,9 @@ int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
 int nvmlDeviceGetEnforcedPowerLimit(void*, unsigned* milliwatts) {
   return give("POWER_LIMIT", milliwatts, 700000U);
 }
-// LUPINE_FAKE_NVML_WATTS=500 makes the counter run.
+// SPEEDWELL_FAKE_NVML_WATTS=500 makes the counter run.
 int nvmlDeviceGetTotalEnergyConsumption(void*, unsigned long long* millijoules) {
-  if (const char* watts = std::getenv("LUPINE_FAKE_NVML_WATTS")) {
+  if (const char* watts = std::getenv("SPEEDWELL_FAKE_NVML_WATTS")) {
     const std::chrono::duration<double, std::milli> now =
         std::chrono::steady_clock::now().time_since_epoch();
     *millijoules = static_cast<unsigned long long>(std::atof(watts) * now.count());

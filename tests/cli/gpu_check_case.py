@@ -12,19 +12,19 @@ import unittest
 from processes import is_alive
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-DRIVER = os.environ.get("LUPINE_GPU_CHECK", str(ROOT / "build/release/lupine_gpu_check"))
-PROGRAMS = ["lupine", "lupine_device_tests", "lupine_mpi_tests", "lupine_accuracy_tests",
-            "lupine_gpu_ceilings", "lupine_gpu_big_update", "lupine_gpu_kernels",
-            "lupine_cusolver_bench"]
+DRIVER = os.environ.get("SPEEDWELL_GPU_CHECK", str(ROOT / "build/release/speedwell_gpu_check"))
+PROGRAMS = ["speedwell", "speedwell_device_tests", "speedwell_mpi_tests", "speedwell_accuracy_tests",
+            "speedwell_gpu_ceilings", "speedwell_gpu_big_update", "speedwell_gpu_kernels",
+            "speedwell_cusolver_bench"]
 TOOLS = ["mpirun", "nvidia-smi", "compute-sanitizer", "ncu"]
 PATIENCE = 900  # seconds; a program that must end by itself has hung if it takes longer
 UUID = "GPU-01234567-89ab-cdef-0123-456789abcdef"
 
 # The names of all runs, in their order.
-NAMES = ["lupine info", "nvidia-smi", "nvidia-smi, all", "device conformance",
-         "device conformance, by many kernels", "Lupine's kernels",
+NAMES = ["speedwell info", "nvidia-smi", "nvidia-smi, all", "device conformance",
+         "device conformance, by many kernels", "Speedwell's kernels",
          *(f"{tool}: {program}" for tool in ("memcheck", "racecheck", "synccheck", "initcheck")
-           for program in ("lupine", "lupine_device_tests")), "update of a big shape",
+           for program in ("speedwell", "speedwell_device_tests")), "update of a big shape",
          "MPI suite, 1 rank", "MPI suite, 2 ranks", "MPI suite, 4 ranks",
          "accuracy against LAPACK, 1 rank", "accuracy against LAPACK, 4 ranks",
          "users' systems, 1 rank", "users' systems, 4 ranks", "HPL-MxP, n = 20000",
@@ -48,7 +48,7 @@ def ends_of(steps, budget):
 
 
 # One script imitates all programs, by the name that it is called by. The variable FAKE has rules
-# "what:how", such as "lupine_mpi_tests:hang". The check's clock stands still, except that the rules
+# "what:how", such as "speedwell_mpi_tests:hang". The check's clock stands still, except that the rules
 # take9, overdue9 and slow9 advance it by 9 s: slow9 by 5 at a time, with a line before each.
 FAKE = """#!%s -SE
 import json, os, sys, time
@@ -90,7 +90,7 @@ def wait_until_read(text):
         time.sleep(0.01)
 
 def take(seconds):
-    with open(os.environ["LUPINE_GPU_CHECK_CLOCK"], "a") as clock:
+    with open(os.environ["SPEEDWELL_GPU_CHECK_CLOCK"], "a") as clock:
         clock.write("." * int(seconds))
 
 def behave(as_name):
@@ -121,7 +121,7 @@ def behave(as_name):
                 wait_until_read("second %%d" %% second)
                 take(5)
         elif how == "large":
-            print("lupine: -N 120000 does not fit: it needs 60 GiB", file=sys.stderr)
+            print("speedwell: -N 120000 does not fit: it needs 60 GiB", file=sys.stderr)
             sys.exit(2)
         elif how == "unloadable":
             print(name + ": not found: libcusolver.so.12; looked in PATH", file=sys.stderr)
@@ -131,7 +131,7 @@ def behave(as_name):
             sys.exit(int(how[-1]))
         elif how.startswith("finding"):
             print("========= COMPUTE-SANITIZER\\n========= Invalid __global__ read of size 4 bytes")
-            print("=========     at void lupine::cuda::scale(float *)+0x50 in solve.cu:42", flush=True)
+            print("=========     at void speedwell::cuda::scale(float *)+0x50 in solve.cu:42", flush=True)
             wait_until_read("solve.cu:42")
             take(how[7:] or 0)
             time.sleep(1000 if how[7:] else 0)
@@ -158,7 +158,7 @@ if name == "mpirun":
     import subprocess
     program = next(i for i, word in enumerate(words) if "/" in word)
     sys.exit(subprocess.call(words[program:], start_new_session=True))
-command = words[0] if name == "lupine" and words else name
+command = words[0] if name == "speedwell" and words else name
 behave(command)
 pause = float(os.environ.get("FAKE_PAUSE", "0"))
 
@@ -176,7 +176,7 @@ def report(n, nb, gflops, iterations):
     if iterations:
         all["refinement"] = {"seconds": 0.1, "iterations": iterations}
         all["phases"]["residuals"] = phase(0.05)
-    if name == "lupine" and iterations:
+    if name == "speedwell" and iterations:
         one = {"reading": "fp16", "m": n, "n": 8192, "k": nb, "multiprocessors": None,
                "algorithm": "7 1", "kernel": "gemm", "blocks": 132, "milliseconds": 1.5, "refused": None}
         all["products"] = [dict(one), dict(one, algorithm="7 2", refused="in a run"),
@@ -193,7 +193,7 @@ def report(n, nb, gflops, iterations):
 if command in ("mxp", "hpl"):
     behave(command + "-" + value("-N", "largest"))
 if command == "info":
-    print("Lupine             0.1.0\\nrevision           abc")
+    print("Speedwell             0.1.0\\nrevision           abc")
     print("device cuda        " + os.environ.get("FAKE_GPU",
           "GPU 0 (NVIDIA H200, GPU-01234567), 138.0 GiB free: NVIDIA H200, CUDA 13.0"))
 elif command == "mxp":
@@ -210,7 +210,7 @@ elif command == "tune":
 elif command == "predict":
     rate = {"product fp16": {"rate": 680e12}}
     json.dump({"ranks": [{"operations": rate}]}, open(value("--calibrate", ""), "w"))
-elif command == "lupine_gpu_ceilings":
+elif command == "speedwell_gpu_ceilings":
     set_clock("1750")
     for part, precision, rate in (("copy", "", 4000.0), ("product", "fp16", 690.0),
                                   ("product", "fp16", 700.0), ("product", "bf16", 350.0),
@@ -224,10 +224,10 @@ elif command == "lupine_gpu_ceilings":
                       "block_beside_milliseconds": 5.5, "update_alone_milliseconds": 18.25,
                       "update_beside_milliseconds": 19.5, "both_milliseconds": 19.75}))
     set_clock("1500")
-elif command == "lupine_gpu_kernels":
+elif command == "speedwell_gpu_kernels":
     print(json.dumps({"part": "variants", "operation": "diagonal block", "size": 2048,
                       "few_milliseconds": 0.6, "many_milliseconds": 2.5, "verdict": "right"}))
-elif command == "lupine_gpu_big_update":
+elif command == "speedwell_gpu_big_update":
     print(json.dumps({"name": "update fp16, 180000 x 16384", "worst": 0.03}))
 elif command == "ncu":
     print("==PROF== Connected to process 1\\n" + '"ID","Kernel Name","Block Size","Grid Size",'
@@ -236,7 +236,7 @@ elif command == "ncu":
                 '"0","gemm(int, int)","(256, 1, 1)","(132, 1, 1)","Memory Throughput","%%","31.5"',
                 '"1","solve(float)","(128, 1, 1)","(16, 1, 1)","Duration","us","12.50"'):
         print(row)
-elif command == "lupine_cusolver_bench":
+elif command == "speedwell_cusolver_bench":
     n = int(value("--n", "100000"))
     print(json.dumps({"method": value("--method", ""), "n": n, "tflops": 200.0,
                       "scaled_residual": 1e-3}))
@@ -269,7 +269,7 @@ class Case(unittest.TestCase):
         # This clock advances only when a program tells it to.
         self.clock = self.folder / "clock"
         self.clock.touch()
-        self.environment = {"LUPINE_GPU_CHECK_CLOCK": str(self.clock), "PATH": f"{self.programs}:/usr/bin:/bin", "HOME": str(self.folder), "FAKE_PIDS": str(self.pids),
+        self.environment = {"SPEEDWELL_GPU_CHECK_CLOCK": str(self.clock), "PATH": f"{self.programs}:/usr/bin:/bin", "HOME": str(self.folder), "FAKE_PIDS": str(self.pids),
                             "FAKE_OUTPUT": str(self.output), "TMPDIR": str(self.folder)}
 
     def install(self, name):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A library with CBLAS's names and integers of 64 bits, which Lupine has to refuse.
+// A library with CBLAS's names and integers of 64 bits, which Speedwell has to refuse.
 #include <cstdint>
 
 extern "C" {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A preloaded library: with LUPINE_STOP=RANK:CALL, that rank stops in its call of MPI_Isend or
+// A preloaded library: with SPEEDWELL_STOP=RANK:CALL, that rank stops in its call of MPI_Isend or
 // MPI_Irecv with that number, as if by kill -STOP, in MPI_Init_thread with number 0, in
 // MPI_Finalize with -1, or in call k of MPI_Allgather with -1-k. So it stops in the middle of its
 // work, however fast or slow the machine is.
@@ -13,7 +13,7 @@
 namespace {
 
 void stop(int rank, long present) {
-  const char* text = std::getenv("LUPINE_STOP");
+  const char* text = std::getenv("SPEEDWELL_STOP");
   int wanted = -1;
   long call = 0;
   if (text == nullptr || std::sscanf(text, "%d:%ld", &wanted, &call) != 2) return;

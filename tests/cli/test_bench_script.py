@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests how many ranks run/bench starts, with a copy of it in a folder where cmake and mpirun are
-fakes. `lupine info` is that of the command, which has emulated GPUs; any other command of lupine is
+fakes. `speedwell info` is that of the command, which has emulated GPUs; any other command of speedwell is
 a fake that prints its arguments.
 
-LUPINE_COMMAND: the command with emulated GPUs.
+SPEEDWELL_COMMAND: the command with emulated GPUs.
 """
 
 import os
@@ -26,11 +26,11 @@ echo "ranks $2"
 shift 2
 exec "$@"
 """
-LUPINE = f"""#!/usr/bin/env bash
+SPEEDWELL = f"""#!/usr/bin/env bash
 [ "$1" != info ] || exec {COMMAND} info
 printf 'argument %s\\n' "$@"
 """
-NO_LAUNCHER = r"OMPI_.*|PMI.*|SLURM_.*|LUPINE_EMULATED_.*|CUDA_.*"
+NO_LAUNCHER = r"OMPI_.*|PMI.*|SLURM_.*|SPEEDWELL_EMULATED_.*|CUDA_.*"
 
 
 class Ranks(unittest.TestCase):
@@ -47,15 +47,15 @@ class Ranks(unittest.TestCase):
             (self.tools / tool).symlink_to(shutil.which(tool))
         executable(self.tools / "cmake", "#!/usr/bin/env bash\n")
         executable(self.tools / "mpirun", MPIRUN)
-        self.lupine = executable(self.home / "build/release/lupine", LUPINE)
+        self.speedwell = executable(self.home / "build/release/speedwell", SPEEDWELL)
 
     def bench(self, *words, gpus=0, **environment):
         """The end of run/bench, with the ranks it starts (None: by no mpirun) and what it says."""
         clean = {k: v for k, v in os.environ.items() if not re.fullmatch(NO_LAUNCHER, k)}
         done = subprocess.run([self.home / "run/bench", *words], stdin=subprocess.DEVNULL, text=True,
                               capture_output=True, timeout=PATIENCE, cwd=self.home,
-                              env=clean | {"PATH": str(self.tools), "LUPINE_EMULATED_GPUS": str(gpus),
-                                           "LUPINE_EMULATED_MEMORY": str(1 << 30), **environment})
+                              env=clean | {"PATH": str(self.tools), "SPEEDWELL_EMULATED_GPUS": str(gpus),
+                                           "SPEEDWELL_EMULATED_MEMORY": str(1 << 30), **environment})
         ranks = re.search(r"^ranks (\d+)$", done.stdout, re.M)
         done.ranks = int(ranks.group(1)) if ranks else None
         done.arguments = re.findall(r"^argument (.*)$", done.stdout, re.M)
@@ -95,7 +95,7 @@ class Ranks(unittest.TestCase):
             self.assert_starts(None, self.bench(gpus=3, **{variable: "2"}))
             refused = self.bench("--ranks", "2", **{variable: "2"})
             self.assertEqual((refused.returncode, len(refused.said)), (2, 1), refused.stderr)
-        self.lupine.unlink()
+        self.speedwell.unlink()
         refused = self.bench(OMPI_COMM_WORLD_SIZE="2")
         self.assertEqual((refused.returncode, len(refused.said)), (2, 1), refused.stderr)
         self.assertIn("run/setup", refused.said[0])

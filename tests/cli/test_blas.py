@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests that another library's BLAS is called where --blas or LUPINE_BLAS names one, and that a library
+"""Tests that another library's BLAS is called where --blas or SPEEDWELL_BLAS names one, and that a library
 that cannot serve is refused.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py. LUPINE_BLIS: Debian's BLIS, which has CBLAS and no
-LAPACK; LUPINE_LONG_BLAS: a library with integers of 64 bits; LUPINE_DEFAULT_BLAS: a program of a build
-with -DLUPINE_BLAS, which says what it calls; LUPINE_SLOW_KERNELS as in test_cli.py.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py. SPEEDWELL_BLIS: Debian's BLIS, which has CBLAS and no
+LAPACK; SPEEDWELL_LONG_BLAS: a library with integers of 64 bits; SPEEDWELL_DEFAULT_BLAS: a program of a build
+with -DSPEEDWELL_BLAS, which says what it calls; SPEEDWELL_SLOW_KERNELS as in test_cli.py.
 """
 
 import json
@@ -17,16 +17,16 @@ from test_cli import run
 from test_predict import Folder
 from test_solve import matrix, numpy_bytes, write
 
-BLIS = os.environ["LUPINE_BLIS"]
-LONG_BLAS = os.environ["LUPINE_LONG_BLAS"]
-DEFAULT_BLAS = os.environ["LUPINE_DEFAULT_BLAS"]
-SLOW_KERNELS = os.environ["LUPINE_SLOW_KERNELS"]
+BLIS = os.environ["SPEEDWELL_BLIS"]
+LONG_BLAS = os.environ["SPEEDWELL_LONG_BLAS"]
+DEFAULT_BLAS = os.environ["SPEEDWELL_DEFAULT_BLAS"]
+SLOW_KERNELS = os.environ["SPEEDWELL_SLOW_KERNELS"]
 SMALL = ("-N", "300", "--nb", "64", "--device", "cpu")
 
 
 class Other(Folder):
     def test_info_names_it(self):
-        outcome = run("info", environment={"LUPINE_BLAS": BLIS})
+        outcome = run("info", environment={"SPEEDWELL_BLAS": BLIS})
         self.assert_status(outcome, 0)
         self.assertRegex(outcome.out, rf"(?m)^BLAS +BLIS [\d.]+ \({BLIS}\)$")
 
@@ -47,7 +47,7 @@ class Other(Folder):
         self.assertNotIn("OpenBLAS", outcome.out)
 
     def test_the_option_stands_above_the_variable(self):
-        outcome = run("mxp", *SMALL, "--blas", BLIS, environment={"LUPINE_BLAS": "/none"})
+        outcome = run("mxp", *SMALL, "--blas", BLIS, environment={"SPEEDWELL_BLAS": "/none"})
         self.assert_status(outcome, 0)
 
     def test_a_build_names_one(self):
@@ -55,10 +55,10 @@ class Other(Folder):
             return subprocess.run([DEFAULT_BLAS], env=dict(os.environ, **variables), text=True,
                                   capture_output=True, check=True).stdout
         self.assertRegex(said(), rf"^BLIS [\d.]+ \({BLIS}\)$")
-        self.assertRegex(said(LUPINE_BLAS="openblas"), r"^OpenBLAS [\d.]+, ")
+        self.assertRegex(said(SPEEDWELL_BLAS="openblas"), r"^OpenBLAS [\d.]+, ")
 
     def test_the_linked_one_by_its_name(self):
-        outcome = run("info", environment={"LUPINE_BLAS": "openblas"})
+        outcome = run("info", environment={"SPEEDWELL_BLAS": "openblas"})
         self.assert_status(outcome, 0)
         self.assertRegex(outcome.out, r"(?m)^BLAS +OpenBLAS [\d.]+, ")
 
@@ -85,7 +85,7 @@ class Other(Folder):
 
 class Refused(Folder):
     def refused(self, path, *said):
-        for words, environment in ((("--blas", path), {}), ((), {"LUPINE_BLAS": path})):
+        for words, environment in ((("--blas", path), {}), ((), {"SPEEDWELL_BLAS": path})):
             outcome = run("mxp", *SMALL, *words, environment=environment)
             self.assert_refused(outcome, path, *said, "allowed: a library with CBLAS")
 

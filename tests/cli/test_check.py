@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `lupine check` with ranks that are slowed on purpose, and with baselines.
+"""Tests `speedwell check` with ranks that are slowed on purpose, and with baselines.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py. Its measurements need the cores for themselves.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py. Its measurements need the cores for themselves.
 """
 
 import contextlib
@@ -177,7 +177,7 @@ class Check(Case):
         self.assert_refused(run(*words), "0 ranks or GPUs", "and this check 1", "allowed: as many")
 
     def test_what_is_no_baseline(self):
-        for text in "", "[]", "{}", "{", '{"schema": "lupine/1"}', "[" * 100, '{"schema": 3}':
+        for text in "", "[]", "{}", "{", '{"schema": "speedwell/1"}', "[" * 100, '{"schema": 3}':
             path = self.at("baseline.json")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)

@@ -105,16 +105,16 @@ class Graph(Case):
     """The graph must be readable, and its edges must be used and agree with the links."""
 
     def link(self, layer, old, new):
-        self.replace(LINKS, f"lupine_layer({layer} DEPENDS {old}", f"lupine_layer({layer} DEPENDS {new}")
+        self.replace(LINKS, f"speedwell_layer({layer} DEPENDS {old}", f"speedwell_layer({layer} DEPENDS {new}")
 
     def test_an_edge_that_is_reached_by_another(self):
         self.replace(GRAPH, "\ndevice <- matrix\n", "\ndevice, core <- matrix\n")
-        self.link("matrix", "lupine_device", "lupine_core lupine_device")
+        self.link("matrix", "speedwell_device", "speedwell_core speedwell_device")
         self.assertEqual(self.said(), [f"{GRAPH}: core <- matrix is an edge that no #include needs"])
 
     def test_an_edge_that_nobody_uses(self):
         self.replace(GRAPH, "\ncore <- io\n", "\ncore, grid <- io\n")
-        self.link("io", "lupine_core", "lupine_grid lupine_core")
+        self.link("io", "speedwell_core", "speedwell_grid speedwell_core")
         # With the new edge, the one to core is not needed either, but core is included and so kept.
         self.assertEqual(self.said(), [f"{GRAPH}: grid <- io is an edge that no #include needs"])
 
@@ -132,15 +132,15 @@ class Graph(Case):
 
     def test_links_that_differ(self):
         for old, new, words in (
-                ("lupine_layer(io DEPENDS lupine_core", "lupine_layer(io DEPENDS lupine_grid",
-                 "lupine_io links to ['grid'], io knows ['core']"),
-                ("setup DEPENDS lupine_factor lupine_refine", "setup DEPENDS lupine_refine",
-                 "lupine_setup links to ['refine', 'sensors', 'source'], setup knows "
+                ("speedwell_layer(io DEPENDS speedwell_core", "speedwell_layer(io DEPENDS speedwell_grid",
+                 "speedwell_io links to ['grid'], io knows ['core']"),
+                ("setup DEPENDS speedwell_factor speedwell_refine", "setup DEPENDS speedwell_refine",
+                 "speedwell_setup links to ['refine', 'sensors', 'source'], setup knows "
                  "['factor', 'refine', 'sensors', 'source']"),
-                ("PRIVATE lupine_bench fmt::fmt", "PRIVATE lupine_bench lupine_io fmt::fmt",
-                 "lupine_library links to ['bench', 'io'], api knows ['bench']"),
-                ("PUBLIC lupine_calibrate lupine_report fmt::fmt", "PUBLIC lupine_report fmt::fmt",
-                 "lupine_command_objects links to ['report'], app knows ['calibrate', 'report']")):
+                ("PRIVATE speedwell_bench fmt::fmt", "PRIVATE speedwell_bench speedwell_io fmt::fmt",
+                 "speedwell_library links to ['bench', 'io'], api knows ['bench']"),
+                ("PUBLIC speedwell_calibrate speedwell_report fmt::fmt", "PUBLIC speedwell_report fmt::fmt",
+                 "speedwell_command_objects links to ['report'], app knows ['calibrate', 'report']")):
             with self.subTest(new=new):
                 before = (self.tree / LINKS).read_text()
                 self.replace(LINKS, old, new)
@@ -174,7 +174,7 @@ class Files(Case):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_limits(self):
-        for path, limit in (("include/lupine/long.hpp", 500), ("include/long.h", 500),
+        for path, limit in (("include/speedwell/long.hpp", 500), ("include/long.h", 500),
                             ("src/grid/long.cpp", 500), ("kernels/cuda/long.cu", 500),
                             ("tests/unit/long.cpp", 600), ("tests/unit/long.py", 600),
                             ("tests/unit/long.c", 600)):
@@ -287,7 +287,7 @@ class Pages(Case):
 
 
 class Kernels(Case):
-    NAME = "_ZN6lupine4cuda12_GLOBAL__N_114example_kernelIfEEvPT_"
+    NAME = "_ZN6speedwell4cuda12_GLOBAL__N_114example_kernelIfEEvPT_"
 
     def setUp(self):
         super().setUp()

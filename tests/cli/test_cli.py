@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the lupine command as users and scripts use it.
+"""Tests the speedwell command as users and scripts use it.
 
-LUPINE_COMMAND: path of the command. LUPINE_MPIEXEC: launcher with its options (default: mpirun).
-LUPINE_BUILT_WITH_CUDA: ON or OFF. LUPINE_SLOW_KERNELS: a library to preload, with which OpenBLAS
+SPEEDWELL_COMMAND: path of the command. SPEEDWELL_MPIEXEC: launcher with its options (default: mpirun).
+SPEEDWELL_BUILT_WITH_CUDA: ON or OFF. SPEEDWELL_SLOW_KERNELS: a library to preload, with which OpenBLAS
 seems to have chosen slow kernels.
 """
 
@@ -20,8 +20,8 @@ import unittest
 
 from processes import all_end, descendants
 
-COMMAND = os.environ.get("LUPINE_COMMAND", "lupine")
-MPIEXEC = shlex.split(os.environ.get("LUPINE_MPIEXEC", "mpirun --oversubscribe --bind-to none"))
+COMMAND = os.environ.get("SPEEDWELL_COMMAND", "speedwell")
+MPIEXEC = shlex.split(os.environ.get("SPEEDWELL_MPIEXEC", "mpirun --oversubscribe --bind-to none"))
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMP_NUM_THREADS="1")
 SMALL = ("mxp", "-N", "96", "--nb", "32")
@@ -34,8 +34,8 @@ class Outcome:
         self.status = process.returncode
         self.out = process.stdout or ""
         self.err = process.stderr or ""
-        own = [line for line in self.err.splitlines() if line.startswith("lupine:")]
-        self.complaints = [line for line in own if not line.startswith("lupine: warning:")]
+        own = [line for line in self.err.splitlines() if line.startswith("speedwell:")]
+        self.complaints = [line for line in own if not line.startswith("speedwell: warning:")]
 
 
 def command_line(ranks, *words):
@@ -65,10 +65,10 @@ def run_apart(*lines, environment=None, folder=None, patience=PATIENCE):
 
 
 def shell(script, environment=None):
-    """Runs a shell script, in which `$lupine` is the command."""
+    """Runs a shell script, in which `$speedwell` is the command."""
     return Outcome(subprocess.run(["timeout", "-k", "5", str(PATIENCE), "bash", "-c", script],
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                  env=dict(ENVIRONMENT, lupine=COMMAND, **(environment or {}))))
+                                  env=dict(ENVIRONMENT, speedwell=COMMAND, **(environment or {}))))
 
 
 class Case(unittest.TestCase):
@@ -91,7 +91,7 @@ BAD_INPUT = [
     ((), ["no command", "solve, mxp, hpl, bench, compare, tune, check, predict, info"]),
     (("frobnicate",), ["unknown command", "frobnicate", "mxp, hpl"]),
     (("--frobnicate",), ["frobnicate"]),
-    (("info", "extra"), ["extra", "lupine info --help"]),
+    (("info", "extra"), ["extra", "speedwell info --help"]),
     (("info", "mxp"), ["mxp"]),
     (("mxp", "info"), ["info"]),
     (("mxp", "--frobnicate"), ["unknown option", "--frobnicate", "--help"]),
@@ -164,11 +164,11 @@ BAD_INPUT = [
     (("mxp", "--json", ""), ["--json", "''"]),
     ((*SMALL, "--json", "/nowhere/at/all.json"), ["--json", "/nowhere/at/all.json"]),
     ((*SMALL, "--json", "/"), ["--json", "'/'", "directory"]),
-    ((*SMALL, "--json", "/proc/lupine.json"), ["--json", "/proc/lupine.json"]),
+    ((*SMALL, "--json", "/proc/speedwell.json"), ["--json", "/proc/speedwell.json"]),
     (("mxp", "--trace"), ["--trace", "value is missing"]),
     ((*SMALL, "--trace", "/nowhere/at/all.json"), ["--trace", "/nowhere/at/all.json"]),
     ((*SMALL, "--trace", "/"), ["--trace", "'/'", "directory"]),
-    ((*SMALL, "--json", "/tmp/lupine-both", "--trace", "/tmp/../tmp/lupine-both"),
+    ((*SMALL, "--json", "/tmp/speedwell-both", "--trace", "/tmp/../tmp/speedwell-both"),
      ["--json and --trace", "a file for each"]),
     (("mxp", "-N", "100000000"), ["-N 100000000", "does not fit", "GiB", "at most -N"]),
     (("mxp", "-N", "9223372036854775807"), ["-N 9223372036854775807", "does not fit"]),
@@ -234,12 +234,12 @@ class Help(Case):
     def test_version(self):
         outcome = run("--version", ranks=2)
         self.assert_status(outcome, 0)
-        self.assertRegex(outcome.out, r"\Alupine \d+\.\d+\.\d+ \(\S+\)\n\Z")
+        self.assertRegex(outcome.out, r"\Aspeedwell \d+\.\d+\.\d+ \(\S+\)\n\Z")
 
     def test_info(self):
         outcome = run("info", ranks=2)
         self.assert_status(outcome, 0)
-        for label in ("Lupine", "revision", "MPI", "BLAS", "oneDNN", "libzip", "instruction sets", "cores",
+        for label in ("Speedwell", "revision", "MPI", "BLAS", "oneDNN", "libzip", "instruction sets", "cores",
                       "memory", "device cpu", "device cuda", "update precisions"):
             self.assertEqual(len(re.findall(rf"^{label}  ", outcome.out, re.M)), 1, label)
 
@@ -254,10 +254,10 @@ class Help(Case):
     def test_the_cuda_device_is_there_where_it_was_built(self):
         outcome = run("info")
         self.assert_status(outcome, 0)
-        if os.environ["LUPINE_BUILT_WITH_CUDA"] == "ON":
+        if os.environ["SPEEDWELL_BUILT_WITH_CUDA"] == "ON":
             self.assertNotIn("not built with CUDA", outcome.out)
             self.assertNotIn("CUDA cannot be loaded", outcome.out)
-            for library in ("liblupine_cuda.so", "liblupine.so"):  # in the same folder
+            for library in ("libspeedwell_cuda.so", "libspeedwell.so"):  # in the same folder
                 path = os.path.join(os.path.dirname(COMMAND), library)
                 self.assertTrue(os.path.exists(path), path)
         else:
@@ -291,12 +291,12 @@ class SlowKernels(Case):
     preloaded library imitates that."""
 
     def setUp(self):
-        self.library = os.environ.get("LUPINE_SLOW_KERNELS")
+        self.library = os.environ.get("SPEEDWELL_SLOW_KERNELS")
         sets = re.search(r"^instruction sets (.*)$", run("info").out, re.M).group(1).split()
         self.corrected = "SkylakeX" if "avx512vl" in sets else "Haswell"
         if "avx2" not in sets:
             self.skipTest("needs a processor with AVX2")
-        self.assertTrue(self.library, "LUPINE_SLOW_KERNELS is not set")
+        self.assertTrue(self.library, "SPEEDWELL_SLOW_KERNELS is not set")
 
     def test_they_are_corrected_and_that_is_said(self):
         slow = {"LD_PRELOAD": self.library, "OPENBLAS_CORETYPE": None}
@@ -315,7 +315,7 @@ class SlowKernels(Case):
 
 class Processor(Case):
     def test_what_is_allowed_is_used(self):
-        out = run("info", environment={"LUPINE_MAX_CPU_ISA": "portable"}).out
+        out = run("info", environment={"SPEEDWELL_MAX_CPU_ISA": "portable"}).out
         self.assertRegex(out, r"\ninstruction sets  *(sse4.2)?\n")
         self.assertRegex(out, r"\ndevice cpu .*, loops portable\n")
         self.assertRegex(out, r"\nupdate precisions  native fp32;.* auto is the fastest, as measured\n")
@@ -329,8 +329,8 @@ class Processor(Case):
                 self.assert_status(run("mxp", "-N", "1200", environment=environment), 0)
 
     def test_a_name_that_is_none(self):
-        self.assert_refused(run("info", environment={"LUPINE_MAX_CPU_ISA": "sse9"}),
-                            "LUPINE_MAX_CPU_ISA", "'sse9'", "portable, avx2, avx512, avx512_bf16")
+        self.assert_refused(run("info", environment={"SPEEDWELL_MAX_CPU_ISA": "sse9"}),
+                            "SPEEDWELL_MAX_CPU_ISA", "'sse9'", "portable, avx2, avx512, avx512_bf16")
 
 
 class Report(Case):
@@ -478,7 +478,7 @@ class Runs(Case):
 
     def test_too_many_threads_are_warned_about(self):
         outcome = self.passes("-N", "64", "--threads", "4096")
-        self.assertRegex(outcome.err, "lupine: warning: .*4096 threads")
+        self.assertRegex(outcome.err, "speedwell: warning: .*4096 threads")
         self.assertRegex(outcome.out, "- .*4096 threads")
 
     def test_progress(self):
@@ -539,24 +539,24 @@ class Failures(Case):
                 self.assertFalse(result["passed"])
 
     def test_full_disk(self):
-        outcome = shell('"$lupine" mxp -N 64 > /dev/full')
+        outcome = shell('"$speedwell" mxp -N 64 > /dev/full')
         self.assert_refused(outcome, "standard output", "No space left", status=3)
-        self.assert_refused(shell('"$lupine" --help > /dev/full'), "standard output", status=3)
+        self.assert_refused(shell('"$speedwell" --help > /dev/full'), "standard output", status=3)
 
     def test_full_disk_of_json(self):
         outcome = run(*SMALL, "--json", "/dev/full", ranks=2)
         self.assert_refused(outcome, "/dev/full", "No space left", printed=True)
 
     def test_closed_output(self):
-        self.assert_refused(shell('"$lupine" mxp -N 64 >&-'), "standard output", status=3)
-        self.assert_refused(shell('"$lupine" --version >&-'), "standard output", status=3)
+        self.assert_refused(shell('"$speedwell" mxp -N 64 >&-'), "standard output", status=3)
+        self.assert_refused(shell('"$speedwell" --version >&-'), "standard output", status=3)
 
     def test_closed_pipe(self):
-        script = 'set -o pipefail; "$lupine" mxp -N 64 --repeat 100 | head -n 1 > /dev/null'
+        script = 'set -o pipefail; "$speedwell" mxp -N 64 --repeat 100 | head -n 1 > /dev/null'
         self.assert_refused(shell(script), "standard output", status=3)
 
     def test_closed_error_stream(self):
-        outcome = shell('"$lupine" mxp -N 64 2>&-')
+        outcome = shell('"$speedwell" mxp -N 64 2>&-')
         self.assert_status(outcome, 0)
 
     def after_harm(self, harm):

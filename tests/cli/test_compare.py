@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `lupine compare` as users use it.
+"""Tests `speedwell compare` as users use it.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py.
 """
 
 import concurrent.futures
@@ -145,8 +145,8 @@ class Compare(InFolder):
                          ["dgesvx fp64", "solve " + USERS_ROW.findall(outcome.out)[1][1]])
         picture = self.read("a.svg")
         self.assertIn("<text>dgesvx</text>", picture)
-        self.assertIn("lupine::solve and LAPACK, uniform: ", picture)
-        # Options of the solver are those of lupine solve: one correction is not enough for FP32 factors.
+        self.assertIn("speedwell::solve and LAPACK, uniform: ", picture)
+        # Options of the solver are those of speedwell solve: one correction is not enough for FP32 factors.
         outcome = self.run_here("compare", "--matrix", "gaussian", "-N", "200", "--repeat", "1",
                                 "--solvers", "solve", "--refine", "ir", "--max-iterations", "1")
         self.assertRegex(outcome.out, r"failed in fp32")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `lupine solve` with complex systems: their files, reports and refusals.
+"""Tests `speedwell solve` with complex systems: their files, reports and refusals.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py. LUPINE_EXPECTED_DEVICE: on which the command has
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py. SPEEDWELL_EXPECTED_DEVICE: on which the command has
 to solve without being told; not set: on any.
 """
 
@@ -96,7 +96,7 @@ class Files(Folder):
         document = self.load("a.json")
         self.assertTrue(document["solved"] and document["complex"])
         device = document["device"]
-        self.assertEqual(device, os.environ.get("LUPINE_EXPECTED_DEVICE", device))
+        self.assertEqual(device, os.environ.get("SPEEDWELL_EXPECTED_DEVICE", device))
         self.assert_near(read(self.at(x)), expected)
 
     def test_every_form_of_a_and_b(self):

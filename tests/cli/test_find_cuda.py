@@ -14,11 +14,11 @@ PROJECT = f"""\
     cmake_minimum_required(VERSION 3.22)
     project(Probe LANGUAGES CXX)
     set(CMAKE_CXX_STANDARD 20)
-    if(NOT DEFINED LUPINE_CUDA)
-      set(LUPINE_CUDA AUTO)
+    if(NOT DEFINED SPEEDWELL_CUDA)
+      set(SPEEDWELL_CUDA AUTO)
     endif()
     include({CUDA_CMAKE})
-    message(STATUS "outcome: ${{LUPINE_HAVE_CUDA}} ${{CMAKE_CUDA_COMPILER}}")
+    message(STATUS "outcome: ${{SPEEDWELL_HAVE_CUDA}} ${{CMAKE_CUDA_COMPILER}}")
 """
 
 
@@ -65,7 +65,7 @@ class FindCuda(unittest.TestCase):
     def test_a_driver_without_a_compiler(self):
         with open(self.path("version"), "w", encoding="utf-8") as file:
             file.write("NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06\n")
-        driver = "-DLUPINE_NVIDIA_DRIVER=" + self.path("version")
+        driver = "-DSPEEDWELL_NVIDIA_DRIVER=" + self.path("version")
         nowhere = self.path("nowhere/nvcc")
         status, said = self.configure(driver, CUDACXX=nowhere)
         self.assertEqual(status, 0, said)
@@ -73,14 +73,14 @@ class FindCuda(unittest.TestCase):
         self.assertEqual(len(lines), 1, said)
         self.assertIn("no nvcc that works", lines[0])
         self.assertIn("on the CPU alone", lines[0])
-        self.assertNotIn("NVIDIA's driver", self.configure("-DLUPINE_NVIDIA_DRIVER=" + nowhere,
+        self.assertNotIn("NVIDIA's driver", self.configure("-DSPEEDWELL_NVIDIA_DRIVER=" + nowhere,
                                                            CUDACXX=nowhere)[1])
-        self.assertNotIn("NVIDIA's driver", self.configure(driver, "-DLUPINE_CUDA=OFF")[1])
+        self.assertNotIn("NVIDIA's driver", self.configure(driver, "-DSPEEDWELL_CUDA=OFF")[1])
 
     def test_cuda_that_is_asked_for_and_not_there(self):
-        status, said = self.configure("-DLUPINE_CUDA=ON", CUDACXX=self.path("nowhere/nvcc"))
+        status, said = self.configure("-DSPEEDWELL_CUDA=ON", CUDACXX=self.path("nowhere/nvcc"))
         self.assertNotEqual(status, 0)
-        self.assertIn("LUPINE_CUDA=ON, but no nvcc", said)
+        self.assertIn("SPEEDWELL_CUDA=ON, but no nvcc", said)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests run/gpu-check with fake programs in place of those that it starts.
 
-LUPINE_GPU_CHECK: path of the driver. LUPINE_FAKE_NVML, if set: a library that imitates NVML.
-LUPINE_EMULATED, if set: paths of lupine, lupine_gpu_ceilings, lupine_gpu_big_update and
-lupine_gpu_kernels for emulated GPUs, with colons between them; a test runs these programs.
+SPEEDWELL_GPU_CHECK: path of the driver. SPEEDWELL_FAKE_NVML, if set: a library that imitates NVML.
+SPEEDWELL_EMULATED, if set: paths of speedwell, speedwell_gpu_ceilings, speedwell_gpu_big_update and
+speedwell_gpu_kernels for emulated GPUs, with colons between them; a test runs these programs.
 """
 
 import json
@@ -16,8 +16,8 @@ import unittest
 
 from gpu_check_case import DRIVER, NAMES, PATIENCE, ROOT, STEPS, Case, ends_of
 
-NVML = os.environ.get("LUPINE_FAKE_NVML", "")
-EMULATED = os.environ.get("LUPINE_EMULATED", "")
+NVML = os.environ.get("SPEEDWELL_FAKE_NVML", "")
+EMULATED = os.environ.get("SPEEDWELL_EMULATED", "")
 
 
 class Passing(Case):
@@ -30,15 +30,15 @@ class Passing(Case):
         self.assertEqual([step["name"] for step in document["steps"]], NAMES)
         self.assertEqual({step["verdict"] for step in document["steps"]}, {"passed"})
         calls = (self.programs / "calls").read_text()
-        for call in ("lupine_device_tests --device cuda --durations yes\n",
-                     f"mpirun --oversubscribe --bind-to none -n 4 {self.programs}/lupine_mpi_tests "
+        for call in ("speedwell_device_tests --device cuda --durations yes\n",
+                     f"mpirun --oversubscribe --bind-to none -n 4 {self.programs}/speedwell_mpi_tests "
                      "--device cuda --comm staged ~[solve] --durations yes\n",
-                     f"mpirun --oversubscribe --bind-to none -n 1 {self.programs}/lupine_mpi_tests "
+                     f"mpirun --oversubscribe --bind-to none -n 1 {self.programs}/speedwell_mpi_tests "
                      "--device cuda [solve] --durations yes\n",
-                     "lupine_gpu_ceilings --json --seconds 3.00 --n 180000\n",
-                     "lupine tune -N 180000 --budget", " --try-nb 3072 --reserve 16 --device cuda ",
+                     "speedwell_gpu_ceilings --json --seconds 3.00 --n 180000\n",
+                     "speedwell tune -N 180000 --budget", " --try-nb 3072 --reserve 16 --device cuda ",
                      "compute-sanitizer --tool racecheck --target-processes all --error-exitcode 9 "
-                     f"{self.programs}/lupine_device_tests --device cuda [small]\n"):
+                     f"{self.programs}/speedwell_device_tests --device cuda [small]\n"):
             self.assertIn(call, calls)
 
     def test_the_folder_holds_everything(self):
@@ -49,7 +49,7 @@ class Passing(Case):
         self.assertEqual(names, ["clocks.csv", "log.txt", "machine.json",
                                  f"nvidia-h200-{date}.json", "products.txt", "trace-hpl-largest.json", "trace-mxp-60000.json",
                                  "trace-mxp-largest-reserve-0.json", "trace-mxp-largest.json"])
-        self.assertEqual(list(self.folder.glob("lupine-gpu-check.*")), [])
+        self.assertEqual(list(self.folder.glob("speedwell-gpu-check.*")), [])
         machine = json.loads((self.output / "machine.json").read_text())
         self.assertEqual(machine, self.step("machine file")["result"])
         self.assertEqual(self.step("machine file")["words"], "machine.json, FP16 product 680 TFLOP/s")
@@ -57,7 +57,7 @@ class Passing(Case):
         for line in done.stdout.splitlines():
             self.assertIn(line, log)
         # The log has the output of a program on both streams below its command.
-        self.assertRegex(log, r"=====.*memcheck: lupine\n\$ .*compute-sanitizer .*\n"
+        self.assertRegex(log, r"=====.*memcheck: speedwell\n\$ .*compute-sanitizer .*\n"
                               r"========= ERROR SUMMARY: 0 errors\n===== status 0 after")
 
     def test_a_new_folder_is_named_first(self):
@@ -68,12 +68,12 @@ class Passing(Case):
 
     def test_sanitizers_take_small_tests(self):
         self.check(FAKE_TAGS="[queues]  3  [fp64]  1  [cast]")
-        self.assertIn("lupine_device_tests --device cuda [cast],[fp64]",
-                      self.step("memcheck: lupine_device_tests")["command"])
+        self.assertIn("speedwell_device_tests --device cuda [cast],[fp64]",
+                      self.step("memcheck: speedwell_device_tests")["command"])
 
     def test_settings_of_the_programs(self):
-        (self.programs / "lupine_device_tests").write_text(
-            "#!/bin/sh\necho $OMPI_MCA_btl_vader_single_copy_mechanism $LUPINE_PROFILE\n")
+        (self.programs / "speedwell_device_tests").write_text(
+            "#!/bin/sh\necho $OMPI_MCA_btl_vader_single_copy_mechanism $SPEEDWELL_PROFILE\n")
         self.check()
         self.assertEqual(self.step("device conformance")["words"], "none none")
         self.check(OMPI_MCA_btl_vader_single_copy_mechanism="cma")
@@ -146,7 +146,7 @@ class Conclusions(Case):
         self.assertFalse((self.output / "products.txt").exists())
 
     def test_without_ceilings_there_are_times_alone(self):
-        (self.programs / "lupine_gpu_ceilings").unlink()
+        (self.programs / "speedwell_gpu_ceilings").unlink()
         self.assertEqual(self.check().returncode, 0)
         for run in self.document()["phases"]:
             self.assertEqual({phase["floor_seconds"] for phase in run["phases"]}, {None})
@@ -197,7 +197,7 @@ class Clocks(Case):
         self.check(FAKE_PAUSE="0.5", LD_LIBRARY_PATH=str(self.folder))
         self.assertEqual(self.document()["clocks"]["source"], "NVML")
         clocks = self.step("HPL-MxP, the largest n")["clocks"]
-        self.assertEqual(clocks["sm_mhz"]["median"], 1234)  # the clock of the GPU in lupine info
+        self.assertEqual(clocks["sm_mhz"]["median"], 1234)  # the clock of the GPU in speedwell info
         self.assertEqual(clocks["power_watts"]["median"], 650.5)
         self.assertEqual(clocks["reasons"], {"sw_power_cap": 1, "sw_thermal_slowdown": 1})
         calls = (self.programs / "calls").read_text()
@@ -206,8 +206,8 @@ class Clocks(Case):
 
 class Failing(Case):
     def test_missing_programs_are_absent_and_fail_nothing(self):
-        for name in ("lupine_device_tests", "lupine_cusolver_bench", "compute-sanitizer",
-                     "nvidia-smi", "lupine_mpi_tests"):
+        for name in ("speedwell_device_tests", "speedwell_cusolver_bench", "compute-sanitizer",
+                     "nvidia-smi", "speedwell_mpi_tests"):
             (self.programs / name).unlink()
         done = self.check(PATH=f"{self.programs}:/usr/bin:/bin")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -216,7 +216,7 @@ class Failing(Case):
         self.assertEqual(self.document()["goals"][3]["verdict"], "not measured")
 
     def test_failures_and_crashes_stop_nothing(self):
-        done = self.check(FAKE="lupine_mpi_tests:1 mxp-60000:crash lupine_gpu_ceilings:3")
+        done = self.check(FAKE="speedwell_mpi_tests:1 mxp-60000:crash speedwell_gpu_ceilings:3")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(self.step("MPI suite, 4 ranks")["verdict"], "failed")
         self.assertIn("it went wrong", self.step("MPI suite, 4 ranks")["words"])
@@ -235,7 +235,7 @@ class Failing(Case):
         self.assertEqual(self.step("first steps")["verdict"], "not run")
 
     def test_a_program_whose_libraries_are_missing_is_absent(self):
-        done = self.check(FAKE="lupine_cusolver_bench:unloadable")
+        done = self.check(FAKE="speedwell_cusolver_bench:unloadable")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertEqual(self.step("cuSOLVER Xgetrf, the largest n")["verdict"], "absent")
 
@@ -254,7 +254,7 @@ class Failing(Case):
         self.assertEqual(self.step("nvidia-smi")["verdict"], "not available")
 
     def test_what_is_no_json_is_kept_out(self):
-        done = self.check(FAKE="lupine_gpu_ceilings:garbage lupine_cusolver_bench:garbage mxp:garbage")
+        done = self.check(FAKE="speedwell_gpu_ceilings:garbage speedwell_cusolver_bench:garbage mxp:garbage")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertTrue(self.document()["finished"])
         for name in ("ceilings", "HPL-MxP, n = 20000", "cuSOLVER IRSXgesv, the largest n"):
@@ -270,7 +270,7 @@ class Failing(Case):
 
 class Limits(Case):
     def test_a_hanging_child_is_killed_with_all_that_it_started(self):
-        done = self.check("--limit", 12, FAKE="lupine_accuracy_tests:overdue13")
+        done = self.check("--limit", 12, FAKE="speedwell_accuracy_tests:overdue13")
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("not through after 13 s", self.step("accuracy against LAPACK, 1 rank")["words"])
         self.assertEqual(self.step("users' systems, 1 rank")["verdict"], "passed")
@@ -280,7 +280,7 @@ class Limits(Case):
     def test_nothing_eats_the_time_of_what_comes_later(self):
         budget = 100
         ends = ends_of(STEPS, budget)
-        done = self.check("--trial", "--budget", budget, FAKE="lupine_device_tests:overdue14 mxp-500:overdue29")
+        done = self.check("--trial", "--budget", budget, FAKE="speedwell_device_tests:overdue14 mxp-500:overdue29")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("\ncut off: device conformance; HPL-MxP, the largest n; HPL-MxP, the largest n, "
                       "reserve 0\n", done.stdout)
@@ -293,9 +293,9 @@ class Limits(Case):
         self.assert_nothing_left()
 
     def test_a_hang_fails_however_little_time_its_step_has(self):
-        for program, name, only, budget in (("lupine_device_tests", "device conformance", "device", 560),
-                                            ("lupine_mpi_tests", "MPI suite, 1 rank", "mpi", 80),
-                                            ("lupine_gpu_ceilings", "ceilings", "ceilings", 560)):
+        for program, name, only, budget in (("speedwell_device_tests", "device conformance", "device", 560),
+                                            ("speedwell_mpi_tests", "MPI suite, 1 rank", "mpi", 80),
+                                            ("speedwell_gpu_ceilings", "ceilings", "ceilings", 560)):
             for how, verdict in (("overdue150", "failed"), ("slow150", "cut off")):
                 done = self.check("--only", only, "--budget", budget, FAKE=f"{program}:{how}")
                 step = self.step(name)
@@ -311,7 +311,7 @@ class Limits(Case):
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertEqual(self.step(f"HPL-MxP, n = {n}")["verdict"], "failed")
         # Nor may there be no time for them.
-        done = self.check(FAKE="lupine_device_tests:take350")
+        done = self.check(FAKE="speedwell_device_tests:take350")
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertEqual((self.step("HPL-MxP, n = 60000")["verdict"],
                           self.step("HPL-MxP, n = 60000")["words"]), ("failed", "no time left"))
@@ -319,13 +319,13 @@ class Limits(Case):
     def test_every_command_ends_its_own_stalls(self):
         self.check()
         calls = [call for call in (self.programs / "calls").read_text().splitlines()
-                 if call.startswith("lupine ") and call != "lupine info" or " mxp " in call]
+                 if call.startswith("speedwell ") and call != "speedwell info" or " mxp " in call]
         self.assertGreater(len(calls), 12)
         for call in calls:
             self.assertIn(" --stall-timeout 15", call)
 
     def test_what_was_measured_before_it_was_cut_off_counts(self):
-        done = self.check(FAKE="lupine_gpu_ceilings-fp64:slow200")
+        done = self.check(FAKE="speedwell_gpu_ceilings-fp64:slow200")
         ceilings = self.step("ceilings")
         self.assertEqual(ceilings["verdict"], "cut off", done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout)
@@ -334,13 +334,13 @@ class Limits(Case):
         self.assertIsNone(self.document()["table"][-1]["share_of_product"])  # the row of HPL
 
     def test_a_sanitizer_that_is_cut_off_fails_nothing(self):
-        (self.programs / "lupine_device_tests").unlink()
+        (self.programs / "speedwell_device_tests").unlink()
         done = self.check(FAKE="compute-sanitizer:overdue61")
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertEqual(self.step("memcheck: lupine")["verdict"], "cut off")
+        self.assertEqual(self.step("memcheck: speedwell")["verdict"], "cut off")
 
     def test_no_time_left(self):
-        done = self.check(FAKE="lupine_gpu_ceilings:take500")
+        done = self.check(FAKE="speedwell_gpu_ceilings:take500")
         self.assertEqual(done.returncode, 0, done.stdout)
         verdicts = {step["name"]: step["verdict"] for step in self.document()["steps"]}
         self.assertEqual(verdicts["HPL, the largest n"], "not run")
@@ -375,7 +375,7 @@ class Interrupted(Case):
         self.assertTrue(self.log().endswith("about to hang\n"), self.log()[-200:])
 
     def test_terminated_it_ends_its_child_and_the_files_are_whole(self):
-        child = self.hang_in("lupine_mpi_tests:hang")
+        child = self.hang_in("speedwell_mpi_tests:hang")
         child.send_signal(signal.SIGTERM)
         self.assertEqual(child.wait(PATIENCE), 143)
         self.assert_nothing_left()
@@ -403,7 +403,7 @@ class Interrupted(Case):
                     time.sleep(0.002)
                 child.kill()
                 child.wait(PATIENCE)
-                self.assertRegex(self.log(), r"=====.*: lupine info\n")
+                self.assertRegex(self.log(), r"=====.*: speedwell info\n")
                 for path in self.output.glob("*.json"):
                     json.loads(path.read_text())
                 if count > 3:
@@ -443,9 +443,9 @@ class Refused(Case):
         self.assertIn("no driver is loaded", self.log())
         self.assertIn("NVIDIA H200, 580", self.log())
 
-    def test_no_lupine(self):
-        (self.programs / "lupine").unlink()
-        self.assert_refused(self.check(), 3, "there is no", "/lupine")
+    def test_no_speedwell(self):
+        (self.programs / "speedwell").unlink()
+        self.assert_refused(self.check(), 3, "there is no", "/speedwell")
 
     def test_output_that_cannot_be_made(self):
         (self.folder / "file").touch()
@@ -453,7 +453,7 @@ class Refused(Case):
             done = self.check("--output", path, output=False)
             self.assert_refused(done, 2, "--output", str(path))
         self.assertFalse((self.programs / "calls").exists())
-        self.assertEqual(list(self.folder.glob("lupine-gpu-check.*")), [])
+        self.assertEqual(list(self.folder.glob("speedwell-gpu-check.*")), [])
 
 
 class Script(Case):
@@ -470,26 +470,26 @@ class Script(Case):
 
     def test_checkout(self):
         script = self.arrange(self.folder / "tree/run/gpu-check")
-        self.assert_refused(self.launch(script), 3, "lupine_gpu_check is not there")
+        self.assert_refused(self.launch(script), 3, "speedwell_gpu_check is not there")
         build = self.folder / "tree/build/release"
         build.parent.mkdir()
         self.programs.rename(build)
         self.environment["PATH"] = f"{build}:/usr/bin:/bin"
-        (build / "lupine_gpu_check").symlink_to(DRIVER)
+        (build / "speedwell_gpu_check").symlink_to(DRIVER)
         done = self.launch(script)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(list(self.folder.glob("gpu-check-*/nvidia-h200-*.json"))), 1)
 
     def test_bundle(self):
-        script = self.arrange(self.folder / "lupine-1/bin/gpu-check")
-        launcher = self.folder / "lupine-1/libexec/launcher"
+        script = self.arrange(self.folder / "speedwell-1/bin/gpu-check")
+        launcher = self.folder / "speedwell-1/libexec/launcher"
         launcher.parent.mkdir()
         launcher.write_text("#!/bin/sh\n")
         launcher.chmod(0o755)
         for path in list(self.programs.iterdir()):
             path.rename(script.parent / path.name)
-        (script.parent / "lupine_gpu_check").symlink_to(DRIVER)
-        (script.parent / "lupine-environment").symlink_to("lupine_device_tests")
+        (script.parent / "speedwell_gpu_check").symlink_to(DRIVER)
+        (script.parent / "speedwell-environment").symlink_to("speedwell_device_tests")
         self.environment["PATH"] = "/usr/bin:/bin"
         link = self.folder / "check"
         link.symlink_to(script)
@@ -497,13 +497,13 @@ class Script(Case):
         done = self.launch(link, "--budget", "400", "--output", "found")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("bin/mpirun --oversubscribe", self.step("MPI suite, 1 rank")["command"])
-        self.assertIn("bin/lupine-environment", self.step("libraries")["command"])
+        self.assertIn("bin/speedwell-environment", self.step("libraries")["command"])
 
 
 @unittest.skipUnless(EMULATED, "no emulated GPUs")
 class Emulated(Case):
     def test_the_programs_say_what_the_check_reads(self):
-        names = ("lupine", "lupine_gpu_ceilings", "lupine_gpu_big_update", "lupine_gpu_kernels")
+        names = ("speedwell", "speedwell_gpu_ceilings", "speedwell_gpu_big_update", "speedwell_gpu_kernels")
         for name, path in zip(names, EMULATED.split(":")):
             (self.programs / name).unlink()
             (self.programs / name).symlink_to(path)
@@ -527,7 +527,7 @@ class Emulated(Case):
         for line in beside:
             for what in ("block_alone", "block_beside", "update_alone", "update_beside", "both"):
                 self.assertGreater(line[what + "_milliseconds"], 0)
-        kernels = self.step("Lupine's kernels")["result"]
+        kernels = self.step("Speedwell's kernels")["result"]
         self.assertEqual({line["verdict"] for line in kernels if "verdict" in line}, {"right"})
         parts = [line["part"] for line in kernels]
         for part in ("variants", "diagonal_bits", "diagonal_time", "host_time",

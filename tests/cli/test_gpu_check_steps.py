@@ -3,7 +3,7 @@
 """Tests of run/gpu-check with fake programs: steps that are named, failures that are repeated, and
 tools of CUDA.
 
-LUPINE_GPU_CHECK: path of the driver.
+SPEEDWELL_GPU_CHECK: path of the driver.
 """
 
 import unittest
@@ -47,8 +47,8 @@ class Only(Case):
 
 class Repeated(Case):
     def test_a_failure_is_repeated_with_the_log_of_cublaslt(self):
-        done = self.check(FAKE="lupine_device_tests:1 mxp-60000:oncecrash",
-                          FAKE_LOGS="lupine_device_tests lupine_mpi_tests")
+        done = self.check(FAKE="speedwell_device_tests:1 mxp-60000:oncecrash",
+                          FAKE_LOGS="speedwell_device_tests speedwell_mpi_tests")
         self.assertEqual(done.returncode, 1, done.stdout)
         device = self.step("device conformance")
         self.assertEqual((device["verdict"], device["repeated"]["ending"]), ("failed", "status 1"))
@@ -57,7 +57,7 @@ class Repeated(Case):
         self.assertTrue(device["repeated"]["command"].endswith(device["command"]))
         log = self.output / device["repeated"]["cublaslt_log"]
         self.assertRegex(log.read_text(), r"===== process-\d+\.log, the last of \d+ bytes\n"
-                                          r"\[cublasLtMatmul\] of lupine_device_tests\n")
+                                          r"\[cublasLtMatmul\] of speedwell_device_tests\n")
         self.assertRegex(done.stdout, rf"device conformance, repeated +status 1: it went wrong; {log.name}\n")
         self.assertIn(": device conformance, repeated\n$ ", self.log())
         # What passes with one kernel after the other still has failed.
@@ -67,11 +67,11 @@ class Repeated(Case):
                          ("status 0", None))
         self.assertIn("passed, with one kernel after the other; cuBLASLt logged nothing", done.stdout)
         calls = (self.programs / "calls").read_text().splitlines()
-        self.assertEqual(sum(call.startswith("lupine_device_tests --device cuda --dur") for call in calls), 2)
+        self.assertEqual(sum(call.startswith("speedwell_device_tests --device cuda --dur") for call in calls), 2)
         self.assertNotIn("repeated", self.step("MPI suite, 4 ranks"))
 
     def test_logs_of_all_ranks_are_kept_and_long_ones_shortened(self):
-        path = self.programs / "lupine_mpi_tests"
+        path = self.programs / "speedwell_mpi_tests"
         path.write_text("#!/bin/sh\n[ -z \"$CUBLASLT_LOG_FILE\" ] || for i in 1 2; do\n"
                         "{ echo first; head -c 1048576 /dev/zero | tr '\\0' x; echo last; } "
                         ">$(dirname $CUBLASLT_LOG_FILE)/process-$i.log\ndone\nexit 1\n")
@@ -82,7 +82,7 @@ class Repeated(Case):
 
     def test_repetitions_have_a_limited_time_of_their_own(self):
         # Each takes 50 s; there are 84 for all of them.
-        done = self.check(FAKE="lupine_mpi_tests:take50 lupine_mpi_tests:1")
+        done = self.check(FAKE="speedwell_mpi_tests:take50 speedwell_mpi_tests:1")
         self.assertEqual(done.returncode, 1)
         first, second = (self.step(f"MPI suite, {ranks}") for ranks in ("1 rank", "2 ranks"))
         self.assertEqual(first["repeated"]["ending"], "status 1")
@@ -91,14 +91,14 @@ class Repeated(Case):
         self.assertLess(done.stdout.count("repeated  "), 4)
 
     def test_a_hang_is_repeated_for_half_a_minute(self):
-        self.check("--only", "device", FAKE="lupine_device_tests:overdue100")
+        self.check("--only", "device", FAKE="speedwell_device_tests:overdue100")
         step = self.step("device conformance")
         self.assertEqual(step["verdict"], "failed")
         self.assertEqual(step["repeated"]["ending"], "not through after 100 s")
         self.assert_nothing_left()
 
     def test_nothing_is_repeated_on_a_processor(self):
-        self.check("--device", "cpu", FAKE="lupine_device_tests:1")
+        self.check("--device", "cpu", FAKE="speedwell_device_tests:1")
         self.assertEqual(self.step("device conformance")["verdict"], "failed")
         self.assertNotIn("repeated", self.step("device conformance"))
 
@@ -108,13 +108,13 @@ class Tools(Case):
         words = "Invalid __global__ read of size 4 bytes in solve.cu:42"
         done = self.check("--only", "sanitizer", FAKE="compute-sanitizer:finding")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(self.step("initcheck: lupine")["words"], "status 9: " + words)
-        self.assertIn("env CUDA_MODULE_LOADING=LAZY ", self.step("initcheck: lupine")["command"])
-        self.assertNotIn("repeated", self.step("initcheck: lupine"))
+        self.assertEqual(self.step("initcheck: speedwell")["words"], "status 9: " + words)
+        self.assertIn("env CUDA_MODULE_LOADING=LAZY ", self.step("initcheck: speedwell")["command"])
+        self.assertNotIn("repeated", self.step("initcheck: speedwell"))
         done = self.check("--only", "sanitizer", FAKE="compute-sanitizer:finding61")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(self.step("memcheck: lupine")["verdict"], "cut off")
-        self.assertEqual(self.step("memcheck: lupine, before it was cut off")["words"], words)
+        self.assertEqual(self.step("memcheck: speedwell")["verdict"], "cut off")
+        self.assertEqual(self.step("memcheck: speedwell, before it was cut off")["words"], words)
 
     def test_the_tools_share_the_time_of_their_step(self):
         self.check("--only", "sanitizer", "--budget", 80, FAKE="compute-sanitizer:slow5")
@@ -124,7 +124,7 @@ class Tools(Case):
             self.assertAlmostEqual(step["limit_seconds"], (80 - 5 * i) / (8 - i))
 
     def test_wrong_entries_of_the_big_shape_fail(self):
-        done = self.check("--only", "big", FAKE="lupine_gpu_big_update:1")
+        done = self.check("--only", "big", FAKE="speedwell_gpu_big_update:1")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(self.step("update of a big shape")["words"], "status 1: it went wrong")
 
@@ -134,7 +134,7 @@ class Tools(Case):
         self.assertEqual(step["words"], "2 launches, the longest 1.25 ms: gemm(int, int)")
         self.assertEqual(step["result"][0]["metrics"]["Memory Throughput"], {"value": "31.5", "unit": "%"})
         self.assertEqual(step["result"][1]["grid"], "(16, 1, 1)")
-        self.assertIn(f" {self.programs}/lupine_gpu_big_update --profile", step["command"])
+        self.assertIn(f" {self.programs}/speedwell_gpu_big_update --profile", step["command"])
 
     def test_without_counters_or_ncu_nothing_fails(self):
         done = self.check("--only", "profile", FAKE="ncu:forbidden")

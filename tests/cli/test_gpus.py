@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the lupine command on emulated GPUs (tests/cuda_emulation).
+"""Tests the speedwell command on emulated GPUs (tests/cuda_emulation).
 
-LUPINE_COMMAND: the command with emulated GPUs. LUPINE_MPIEXEC: launcher with its options.
+SPEEDWELL_COMMAND: the command with emulated GPUs. SPEEDWELL_MPIEXEC: launcher with its options.
 """
 
 import json
@@ -16,11 +16,11 @@ from test_complex import complex_numpy
 from test_memory import write_matrix
 
 SMALL = ("mxp", "-N", "200", "--nb", "64")
-ROOMY = {"LUPINE_EMULATED_MEMORY": str(16 << 30)}
+ROOMY = {"SPEEDWELL_EMULATED_MEMORY": str(16 << 30)}
 
 
 def gpus(count, **more):
-    return dict(ROOMY, LUPINE_EMULATED_GPUS=str(count), **more)
+    return dict(ROOMY, SPEEDWELL_EMULATED_GPUS=str(count), **more)
 
 
 def outcome_as_json(*words, **how):
@@ -70,7 +70,7 @@ class Choice(Case):
     def test_emulated_fp64_by_a_library_that_cannot(self):
         for function in ("cublasSetEmulationStrategy",
                          "cublasSetFixedPointEmulationMaxMantissaBitCount"):
-            older = gpus(1, LUPINE_EMULATED_CUBLAS=f"lacks:{function}")
+            older = gpus(1, SPEEDWELL_EMULATED_CUBLAS=f"lacks:{function}")
             outcome = run("hpl", "-N", "200", "--fp64", "emulated", environment=older)
             self.assert_refused(outcome, f"cuBLAS 13.1.0 lacks {function}", "update 2", "native")
             outcome, document = outcome_as_json("hpl", "-N", "200", environment=older)
@@ -164,29 +164,29 @@ class Driver(Case):
         self.assertRegex(other.out, r"DEVICE +: cpu: .* chosen: " + re.escape(said[0]))
 
     def test_drivers_that_are_too_old_or_missing(self):
-        self.assert_said(gpus(1, LUPINE_EMULATED_DRIVER="12020"), "CUDA 12.2", "too old",
+        self.assert_said(gpus(1, SPEEDWELL_EMULATED_DRIVER="12020"), "CUDA 12.2", "too old",
                          "CUDA 13.0 needs driver 580 or later")
-        self.assert_said(gpus(1, LUPINE_EMULATED_DRIVER="0"), "580 or later"
+        self.assert_said(gpus(1, SPEEDWELL_EMULATED_DRIVER="0"), "580 or later"
                          if not os.path.exists("/proc/driver/nvidia/version") else "libcuda.so.1")
 
     def test_newer_drivers_serve(self):
-        outcome = run("info", environment=gpus(1, LUPINE_EMULATED_DRIVER="14010"))
+        outcome = run("info", environment=gpus(1, SPEEDWELL_EMULATED_DRIVER="14010"))
         self.assertIn("driver for 14.1", outcome.out)
 
-    def test_what_else_stands_between_lupine_and_a_gpu(self):
+    def test_what_else_stands_between_speedwell_and_a_gpu(self):
         for error, words in UNUSABLE.items():
             failure = f"cudaGetDeviceCount:1:{error}"
-            self.assert_said(gpus(1, LUPINE_EMULATED_FAILURE=failure), *words)
+            self.assert_said(gpus(1, SPEEDWELL_EMULATED_FAILURE=failure), *words)
 
     def test_a_gpu_that_is_busy_hides_nothing_else(self):
         failure = "cudaSetDevice:1:46"
-        outcome = run("info", environment=gpus(2, LUPINE_EMULATED_FAILURE=failure))
+        outcome = run("info", environment=gpus(2, SPEEDWELL_EMULATED_FAILURE=failure))
         self.assert_status(outcome, 0)
         self.assertRegex(outcome.out, "device cuda +GPU 0 cannot be used: .*busy or unavailable")
 
     def test_one_rank_without_a_gpu_is_named(self):
         words = [COMMAND, *SMALL, "-P", "1", "-Q", "2"]
-        done = run_apart(words, ["env", "LUPINE_EMULATED_DRIVER=12020", *words], environment=gpus(1),
+        done = run_apart(words, ["env", "SPEEDWELL_EMULATED_DRIVER=12020", *words], environment=gpus(1),
                          patience=60)
         self.assert_status(done, 0)
         self.assertRegex(done.out, r"DEVICE .* chosen: rank 1 on \S+ sees no GPU: .*too old")
@@ -218,7 +218,7 @@ class Placement(Case):
                                (4, ("--comm", "staged", "--bcast", "ibcast", "--lookahead", "1")),
                                (2, ("--lookahead", "0"))):
             for seed in ("1", "2"):
-                environment = gpus(4, LUPINE_EMULATION_SEED=seed)
+                environment = gpus(4, SPEEDWELL_EMULATION_SEED=seed)
                 outcome, document = outcome_as_json("mxp", "-N", "180", "--nb", "32", *options,
                                                     ranks=ranks, environment=environment)
                 self.assert_status(outcome, 0)
@@ -233,7 +233,7 @@ class Memory(Case):
         self.assert_refused(outcome, "-N 100000 does not fit", "2 ranks on GPU 0", "at most -N")
 
     def test_where_nothing_fits(self):
-        outcome = run(*SMALL, environment=gpus(1, LUPINE_EMULATED_MEMORY=str(1 << 26)))
+        outcome = run(*SMALL, environment=gpus(1, SPEEDWELL_EMULATED_MEMORY=str(1 << 26)))
         self.assert_refused(outcome, "does not fit", "no -N fits")
 
     def test_a_users_system_whose_pieces_the_host_cannot_hold(self):
@@ -244,7 +244,7 @@ class Memory(Case):
                 file.write("%%MatrixMarket matrix array real general\n2 2\n2\n1\n1\n3\n")
             refusal = None
             for megabytes in range(400, 12000, 200):
-                outcome = shell(f"ulimit -v {megabytes * 1024}; $lupine solve {path} "
+                outcome = shell(f"ulimit -v {megabytes * 1024}; $speedwell solve {path} "
                                 f"--device cuda -o {path}.x", environment=gpus(1))
                 if outcome.status == 0:
                     break
@@ -273,7 +273,7 @@ class Memory(Case):
 
     def test_memory_that_is_gone_when_asked_for(self):
         failure = "cudaMalloc:12:2"  # the twelfth call fails: out of memory
-        outcome = run(*SMALL, ranks=2, environment=gpus(2, LUPINE_EMULATED_FAILURE=failure))
+        outcome = run(*SMALL, ranks=2, environment=gpus(2, SPEEDWELL_EMULATED_FAILURE=failure))
         self.assertEqual(outcome.status, 3, outcome.err)
         self.assertIn("out of memory", outcome.complaints[0])
 
@@ -281,7 +281,7 @@ class Memory(Case):
 class Failure(Case):
     def test_a_refused_algorithm_is_said(self):
         for ranks in 1, 2:
-            environment = gpus(2, LUPINE_EMULATED_ALGORITHMS="x0,0")
+            environment = gpus(2, SPEEDWELL_EMULATED_ALGORITHMS="x0,0")
             outcome, document = outcome_as_json("mxp", "-N", "300", "--nb", "64", ranks=ranks,
                                                 environment=environment)
             self.assert_status(outcome, 0)
@@ -297,14 +297,14 @@ class Failure(Case):
     def test_a_failing_call_is_named(self):
         for call in ("cudaMemcpyAsync:17", "cudaLaunchKernelEx:40", "cublasLtMatmul:3",
                      "cudaEventRecord:9", "cudaStreamSynchronize:5", "cublasStrmm_64:2"):
-            environment = gpus(1, LUPINE_EMULATED_FAILURE=call)
+            environment = gpus(1, SPEEDWELL_EMULATED_FAILURE=call)
             outcome = run("mxp", "-N", "300", "--nb", "150", environment=environment)
             self.assertEqual(outcome.status, 3, (call, outcome.err))
             line = outcome.complaints[0]
             self.assertRegex(line, r"rank 0 on \S+: .* failed on GPU 0: .*\(\w+\.cpp:\d+\)", call)
 
     def test_one_rank_that_fails_ends_all(self):
-        environment = gpus(2, LUPINE_EMULATED_FAILURE="cublasLtMatmul:5")
+        environment = gpus(2, SPEEDWELL_EMULATED_FAILURE="cublasLtMatmul:5")
         outcome = run("mxp", "-N", "300", "--nb", "64", ranks=2, environment=environment)
         self.assertNotIn(outcome.status, (0, 124, 137), outcome.err)
         self.assertTrue(any("cublasLtMatmul failed" in line for line in outcome.complaints))

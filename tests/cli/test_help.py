@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests what the lupine command says of itself: help, suggestions, examples, completions, man pages.
+"""Tests what the speedwell command says of itself: help, suggestions, examples, completions, man pages.
 
-LUPINE_COMMAND as in test_cli.py.
+SPEEDWELL_COMMAND as in test_cli.py.
 """
 
 import os
@@ -89,7 +89,7 @@ class Bash(Case):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        cls.script = cls.folder / "lupine.bash"
+        cls.script = cls.folder / "speedwell.bash"
         cls.script.write_text(run("completion", "bash").out)
         (cls.folder / "matrix.npy").touch()
 
@@ -100,13 +100,13 @@ class Bash(Case):
     def completed(self, *words):
         """What Tab offers at the end of these words; the last one is begun."""
         quoted = " ".join(f"'{word}'" for word in words)
-        return self.bash(f"COMP_WORDS=(lupine {quoted}); COMP_CWORD={len(words)}\n"
-                         f"_lupine lupine '{words[-1]}' '{words[-2] if len(words) > 1 else 'lupine'}'\n"
+        return self.bash(f"COMP_WORDS=(speedwell {quoted}); COMP_CWORD={len(words)}\n"
+                         f"_speedwell speedwell '{words[-1]}' '{words[-2] if len(words) > 1 else 'speedwell'}'\n"
                          'printf "%s\\n" "${COMPREPLY[@]}"').split()
 
     def test_script(self):
         subprocess.run(["bash", "-n", str(self.script)], check=True)
-        self.assertIn("-F _lupine lupine", self.bash("complete -p lupine"))
+        self.assertIn("-F _speedwell speedwell", self.bash("complete -p speedwell"))
         if shutil.which("shellcheck"):
             done = subprocess.run(["shellcheck", "-s", "bash", "-S", "warning", str(self.script)],
                                   capture_output=True, text=True)
@@ -135,21 +135,21 @@ class Bash(Case):
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not here")
     def test_zsh(self):
-        script = self.folder / "_lupine"
+        script = self.folder / "_speedwell"
         script.write_text(run("completion", "zsh").out)
         subprocess.run(["zsh", "-n", str(script)], check=True)
         done = subprocess.run(
             ["zsh", "-f", "-c", f"fpath=({self.folder} $fpath); autoload -Uz compinit; compinit -u -D; "
-                                f"source {script}; print $_comps[lupine]; whence -w _lupine_predict"],
+                                f"source {script}; print $_comps[speedwell]; whence -w _speedwell_predict"],
             capture_output=True, text=True, timeout=60, check=True)
-        self.assertEqual(done.stdout.split(), ["_lupine", "_lupine_predict:", "function"])
+        self.assertEqual(done.stdout.split(), ["_speedwell", "_speedwell_predict:", "function"])
 
 
 class Man(Case):
     def test_every_option_has_an_entry(self):
         for page in PAGES:
             text = run("man", page).out
-            self.assertTrue(text.startswith(f'.TH LUPINE\\-{page.upper().replace("-", chr(92) + "-")} 1'))
+            self.assertTrue(text.startswith(f'.TH SPEEDWELL\\-{page.upper().replace("-", chr(92) + "-")} 1'))
             bold = set(re.findall(r"\\fB(\\-\\-[\w\\-]+)\\fR", text))
             self.assertEqual({name.replace("\\", "") for name in bold} | {"--help"},
                              names_in_help(*page.split("-")))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `lupine hpl` and `lupine bench`, HPL.dat, lists of values, and pivoting, as users use them.
+"""Tests `speedwell hpl` and `speedwell bench`, HPL.dat, lists of values, and pivoting, as users use them.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py.
 """
 
 import concurrent.futures
@@ -204,8 +204,8 @@ class Lists(Case):
                  (("hpl", "-P", "1,1", "-Q", "1"), ["-P,--nprow has 2", "-Q,--npcol 1", "pairs"]),
                  (("hpl", "-P", "1,3", "-Q", "1,5"), ["-P 3 x -Q 5 is 15 ranks, but 1 run"]),
                  (("hpl", "-N", "30,100000000"), ["-N 100000000", "does not fit"]),
-                 (("hpl", "--precision", "fp32"), ["unknown option", "--precision", "lupine hpl"]),
-                 (("hpl", "--"), ["--", "lupine hpl --help"]),
+                 (("hpl", "--precision", "fp32"), ["unknown option", "--precision", "speedwell hpl"]),
+                 (("hpl", "--"), ["--", "speedwell hpl --help"]),
                  (("mxp", "--nbmin", "4"), ["--nbmin", "--pivot partial"]),
                  (("mxp", "--ndiv", "4", "--pivot", "none"), ["--ndiv", "--pivot partial"]),
                  (("mxp", "--pivot", "full"), ["--pivot", "full", "none, partial"]),
@@ -214,7 +214,7 @@ class Lists(Case):
                  (("mxp", "--threshold", "1"), ["unknown option", "--threshold"]),
                  (("bench", "-N", "30,40"), ["--n", "'30,40'", "a whole number"]),
                  (("bench", "--bcast", "1ring,long"), ["--bcast", "1ring,long"]),
-                 (("bench", "-i", "HPL.dat"), ["unknown option", "lupine bench"]),
+                 (("bench", "-i", "HPL.dat"), ["unknown option", "speedwell bench"]),
                  (("bench", "--hpl-n", "0"), ["--hpl-n", "'0'"]),
                  (("bench", "-N", "30", "--hpl-n", "100000000"), ["-N 100000000", "does not fit"])]
         with concurrent.futures.ThreadPoolExecutor(4) as pool:

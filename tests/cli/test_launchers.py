@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the scripts that start lupine in other places: run/hpl-mxp.sh, and the launcher in an archive
+"""Tests the scripts that start speedwell in other places: run/hpl-mxp.sh, and the launcher in an archive
 of run/bundle. test_slurm.py tests the batch scripts of run/slurm.
 
-A fake script takes the place of lupine and numactl, and reports how it was called.
-LUPINE_COMMAND and LUPINE_MPIEXEC are as in test_cli.py, for runs of the real command.
+A fake script takes the place of speedwell and numactl, and reports how it was called.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC are as in test_cli.py, for runs of the real command.
 """
 
 import json
@@ -27,7 +27,7 @@ TOOLS = ["bash", "dirname", "env", "grep", "mkdir", "readlink", "sed", "sleep", 
          "true", "uname"]
 KEPT = ("CUDA_VISIBLE_DEVICES", "UCX_NET_DEVICES", "UCX_TLS", "BOUND")
 
-LUPINE = """#!/usr/bin/env bash
+SPEEDWELL = """#!/usr/bin/env bash
 printf 'argument %%s\\n' "$@"
 for name in %s; do [ -z "${!name+set}" ] || echo "variable $name=${!name}"; done
 """ % " ".join(KEPT)
@@ -80,17 +80,17 @@ class Archive(Case):
 
     def setUp(self):
         super().setUp()
-        self.root = self.folder / "lupine-1"
+        self.root = self.folder / "speedwell-1"
         executable(self.root / "libexec/launcher", BUNDLE_LAUNCHER.read_text())
         program = "#!/usr/bin/env bash\n"
         for name in ("LD_LIBRARY_PATH", "OMPI_MCA_btl_vader_single_copy_mechanism"):
             program += f'echo "variable {name}=${name}"\n'
-        executable(self.root / "libexec/lupine", program)
-        (self.root / "share/lupine").mkdir(parents=True)
-        (self.root / "share/lupine/cuda-libraries").write_text("libcudart.so.13\n")
-        (self.root / "share/lupine/architecture").write_text(f"{os.uname().machine}\n")
+        executable(self.root / "libexec/speedwell", program)
+        (self.root / "share/speedwell").mkdir(parents=True)
+        (self.root / "share/speedwell/cuda-libraries").write_text("libcudart.so.13\n")
+        (self.root / "share/speedwell/architecture").write_text(f"{os.uname().machine}\n")
         (self.root / "bin").mkdir()
-        for name in ("lupine", "lupine-environment"):
+        for name in ("speedwell", "speedwell-environment"):
             (self.root / "bin" / name).symlink_to("../libexec/launcher")
         self.home = self.folder / "home"
         self.nccl = self.home / ".local/lib/python3.12/site-packages/nvidia/nccl/lib"
@@ -104,34 +104,34 @@ class Archive(Case):
         self.nccl.mkdir(parents=True)
         (self.nccl / "libnccl.so.2").touch()
         # An NCCL that is installed on this machine may be found first.
-        report = self.launch("lupine-environment").stdout
+        report = self.launch("speedwell-environment").stdout
         place = re.search(r"^# libnccl\.so\.2: (/\S+)", report, re.M).group(1)
         if place == str(self.nccl):
-            self.assertIn(place, self.launch("lupine").variables["LD_LIBRARY_PATH"].split(":"))
+            self.assertIn(place, self.launch("speedwell").variables["LD_LIBRARY_PATH"].split(":"))
         first = self.folder / "first"
         first.mkdir()
         (first / "libnccl.so.2").touch()
         self.assertIn(f"# libnccl.so.2: {first}\n",
-                      self.launch("lupine-environment", LD_LIBRARY_PATH=str(first)).stdout)
+                      self.launch("speedwell-environment", LD_LIBRARY_PATH=str(first)).stdout)
 
     def test_nccl_is_optional(self):
-        report = self.launch("lupine-environment").stdout
+        report = self.launch("speedwell-environment").stdout
         self.assertRegex(report, r"# libnccl\.so\.2: (not found|/)")
-        self.launch("lupine")
+        self.launch("speedwell")
 
     def test_another_processor_is_refused(self):
-        (self.root / "share/lupine/architecture").write_text("riscv64")
-        done = self.start([self.root / "bin/lupine"], {})
-        self.assertRegex(f"{done.returncode} {done.stderr}", "^3 lupine: this archive is for .*\n$")
+        (self.root / "share/speedwell/architecture").write_text("riscv64")
+        done = self.start([self.root / "bin/speedwell"], {})
+        self.assertRegex(f"{done.returncode} {done.stderr}", "^3 speedwell: this archive is for .*\n$")
 
     def test_ranks_read_no_memory_of_others_unless_told(self):
         name = "OMPI_MCA_btl_vader_single_copy_mechanism"
-        self.assertEqual(self.launch("lupine").variables[name], "none")
-        self.assertEqual(self.launch("lupine", **{name: "cma"}).variables[name], "cma")
-        self.assertIn(f"export {name}='none'", self.launch("lupine-environment").stdout)
+        self.assertEqual(self.launch("speedwell").variables[name], "none")
+        self.assertEqual(self.launch("speedwell", **{name: "cma"}).variables[name], "cma")
+        self.assertIn(f"export {name}='none'", self.launch("speedwell-environment").stdout)
 
 
-# A flag, its value, and the options of `lupine mxp` into which they are translated.
+# A flag, its value, and the options of `speedwell mxp` into which they are translated.
 TRANSLATED = [
     ("--n", "380000", ["--n", "380000"]),
     ("--nb", "4096", ["--nb", "4096"]),
@@ -221,11 +221,11 @@ LAUNCHERS = [
 class HplMxp(Case):
     def setUp(self):
         super().setUp()
-        self.lupine = executable(self.folder / "fake/lupine", LUPINE)
+        self.speedwell = executable(self.folder / "fake/speedwell", SPEEDWELL)
         executable(self.tools / "numactl", NUMACTL)
 
     def launch(self, *words, **environment):
-        return self.start([HPL_MXP, *words], dict({"LUPINE": str(self.lupine)}, **environment))
+        return self.start([HPL_MXP, *words], dict({"SPEEDWELL": str(self.speedwell)}, **environment))
 
     def assert_started(self, done, *options):
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -284,7 +284,7 @@ class HplMxp(Case):
         self.assertEqual(done.variables, {"CUDA_VISIBLE_DEVICES": "0",
                                           "BOUND": "--physcpubind=0-7 --membind=0 "})
 
-    def test_options_of_lupine_pass_unread(self):
+    def test_options_of_speedwell_pass_unread(self):
         self.assert_started(self.launch("--", "--frobnicate", "-N", "1", "--"),
                             "--frobnicate", "-N", "1", "--")
         self.assert_started(self.launch("--"))
@@ -344,13 +344,13 @@ class HplMxp(Case):
             with self.subTest(words=words):
                 self.assert_refused(self.launch(*words), "hpl-mxp.sh: ", *needles)
 
-    def test_status_of_lupine(self):
-        self.lupine.write_text("#!/usr/bin/env bash\nexit 3\n")
+    def test_status_of_speedwell(self):
+        self.speedwell.write_text("#!/usr/bin/env bash\nexit 3\n")
         self.assertEqual(self.launch().returncode, 3)
 
-    def test_which_lupine(self):
+    def test_which_speedwell(self):
         def place(folder):
-            return executable(folder / "lupine", f"#!/usr/bin/env bash\necho {folder.name}\n")
+            return executable(folder / "speedwell", f"#!/usr/bin/env bash\necho {folder.name}\n")
 
         def found(script, *words, **environment):
             done = self.start([script, *words], environment)
@@ -358,7 +358,7 @@ class HplMxp(Case):
             return done.stdout.strip()
 
         script = executable(self.folder / "house/bin/hpl-mxp.sh", HPL_MXP.read_text())
-        self.assert_refused(self.start([script], {}), "no lupine command", "run/setup", "LUPINE")
+        self.assert_refused(self.start([script], {}), "no speedwell command", "run/setup", "SPEEDWELL")
         place(self.tools)
         self.assertEqual(found(script), "tools")
         place(script.parent)
@@ -369,17 +369,17 @@ class HplMxp(Case):
         link.symlink_to(script)
         self.assertEqual(found(link), "release")
         other = str(place(self.folder / "other"))
-        self.assertEqual(found(script, LUPINE=other), "other")
-        self.assertEqual(found(script, LUPINE="lupine"), "tools")
-        self.assertEqual(found(script, "--exec-name", other, LUPINE="/nowhere"), "other")
-        self.assert_refused(self.start([script], {"LUPINE": "/nowhere"}), "/nowhere", "LUPINE")
+        self.assertEqual(found(script, SPEEDWELL=other), "other")
+        self.assertEqual(found(script, SPEEDWELL="speedwell"), "tools")
+        self.assertEqual(found(script, "--exec-name", other, SPEEDWELL="/nowhere"), "other")
+        self.assert_refused(self.start([script], {"SPEEDWELL": "/nowhere"}), "/nowhere", "SPEEDWELL")
 
 
 class RealRun(Case):
     def mpirun(self, *words):
         done = subprocess.run(["timeout", "-k", "5", str(PATIENCE), *MPIEXEC, "-n", "2", str(HPL_MXP), *words],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              env=dict(os.environ, LUPINE=COMMAND, OMP_NUM_THREADS="1",
+                              env=dict(os.environ, SPEEDWELL=COMMAND, OMP_NUM_THREADS="1",
                                        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
         done.own = [line for line in done.stderr.splitlines() if line.startswith("hpl-mxp.sh:")]
         return done

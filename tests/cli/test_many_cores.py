@@ -13,7 +13,7 @@ from test_cli import COMMAND
 from test_predict import CLUSTER, Folder, HAVE_SIMGRID
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "run/many-cores"
-needs_simgrid = unittest.skipUnless(HAVE_SIMGRID, "lupine-predict is not built without SimGrid")
+needs_simgrid = unittest.skipUnless(HAVE_SIMGRID, "speedwell-predict is not built without SimGrid")
 
 
 def calibrated():
@@ -39,7 +39,7 @@ class ManyCores(Folder):
         self.file.write_text(json.dumps(calibrated()), encoding="utf-8")
 
     def script(self, *words):
-        return subprocess.run([SCRIPT, "--lupine", COMMAND, self.file, *words], capture_output=True, text=True,
+        return subprocess.run([SCRIPT, "--speedwell", COMMAND, self.file, *words], capture_output=True, text=True,
                               timeout=100)
 
     def rates(self, *words):

@@ -3,8 +3,8 @@
 """Tests the memory of runs: the peak beside what was announced, and limits around what a run needs,
 below which it is refused in one line.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
-LUPINE_EVERY_LIMIT=1: steps of 5 %, for every command, with ranks and threads.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py.
+SPEEDWELL_EVERY_LIMIT=1: steps of 5 %, for every command, with ranks and threads.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ import unittest
 
 from test_cli import COMMAND, ENVIRONMENT, Case, Outcome, command_line, run
 
-EVERY = os.environ.get("LUPINE_EVERY_LIMIT") == "1"
+EVERY = os.environ.get("SPEEDWELL_EVERY_LIMIT") == "1"
 MIB = 1 << 20
 # Seconds after which a run of less than one has hung.
 PATIENCE = 120
@@ -46,7 +46,7 @@ def new_group():
     none can be made."""
     for root, limit in ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup",
                                                                             "memory.max"):
-        group = os.path.join(root, f"lupine-test-{os.getpid()}")
+        group = os.path.join(root, f"speedwell-test-{os.getpid()}")
         with contextlib.suppress(OSError):
             os.mkdir(group)
             path = os.path.join(group, limit)
@@ -157,7 +157,7 @@ class Limits(WithMatrix):
         if outcome.status == 0:
             self.assertRegex(outcome.out, "PASSED|solved; x is in")
             self.assertNotRegex(outcome.out, "FAILED|NOT")
-            self.assertRegex(outcome.err, r"\A(lupine: warning: .* share \d+ cores\n)?\Z")
+            self.assertRegex(outcome.err, r"\A(speedwell: warning: .* share \d+ cores\n)?\Z")
             return True
         self.assertEqual(len(set(outcome.complaints)), 1, text)
         if ranks == 0:

@@ -3,7 +3,7 @@
 """Tests the files that a command line names: one file for two things, files that cannot be read or
 written, and names that are no names of files.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py; LUPINE_HAVE_SIMGRID as in test_predict.py.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py; SPEEDWELL_HAVE_SIMGRID as in test_predict.py.
 """
 
 import os
@@ -86,7 +86,7 @@ class OneFileTwice(InFolderOfFiles):
     def test_standard_streams(self):
         for stream, name in ("1", "standard output"), ("2", "standard error"):
             for file in "x", f"/dev/fd/{stream}":
-                script = (f'cd {self.folder}; "$lupine" mxp -N 32 --json {file} {stream}> x; status=$?; '
+                script = (f'cd {self.folder}; "$speedwell" mxp -N 32 --json {file} {stream}> x; status=$?; '
                           f"[ {stream} = 1 ] || cat x >&2; exit $status")
                 self.assert_refused(shell(script), f"{name} and --json both name '{file}'")
 
@@ -148,7 +148,7 @@ class Unreadable(InFolderOfFiles):
         os.rename(self.at("pipe"), self.at("HPL.dat"))
         self.assert_kept(("hpl",), "cannot read 'HPL.dat'", "no regular file")
         self.assertEqual(run(*SMALL, folder=self.folder, patience=120,
-                             environment={"LUPINE_PROFILE": self.at("HPL.dat")}).status, 0)
+                             environment={"SPEEDWELL_PROFILE": self.at("HPL.dat")}).status, 0)
 
     def test_systems(self):
         self.put("A.mtx", SYSTEM)
@@ -257,7 +257,7 @@ class Unwritable(InFolderOfFiles):
             with self.subTest(words=words):
                 script = (f"cd {self.folder} && mount -t tmpfs -o size=8k none small || exit 77; "
                           "echo old > small/x; cat /dev/zero > small/fill; "
-                          f'"$lupine" {words} > printed; status=$?; ls -A small; cat small/x; '
+                          f'"$speedwell" {words} > printed; status=$?; ls -A small; cat small/x; '
                           "exit $status")
                 outcome = shell(f"unshare -m bash -c '{script}'")
                 if outcome.status == 77 or "unshare" in outcome.err:

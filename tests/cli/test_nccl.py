@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests an NCCL that is missing, differs between ranks, fails, or hangs. All of it is emulated.
 
-LUPINE_COMMAND: the command with emulated GPUs. LUPINE_MPIEXEC: launcher with its options.
+SPEEDWELL_COMMAND: the command with emulated GPUs. SPEEDWELL_MPIEXEC: launcher with its options.
 """
 
 import concurrent.futures
@@ -20,7 +20,7 @@ def run_in_each(*words, each, seconds=100):
 
 
 def nccl(what):
-    return {"LUPINE_EMULATED_NCCL": what}
+    return {"SPEEDWELL_EMULATED_NCCL": what}
 
 
 class Nccl(Case):
@@ -51,7 +51,7 @@ class Nccl(Case):
             self.assertRegex(outcome.complaints[0], reason)
 
     def test_a_version_that_is_not_told(self):
-        environment = gpus(2, LUPINE_EMULATED_FAILURE="ncclGetVersion:1:2")
+        environment = gpus(2, SPEEDWELL_EMULATED_FAILURE="ncclGetVersion:1:2")
         self.assert_comm(run(*SMALL, ranks=2, environment=environment), "staged",
                          "NCCL does not tell its version: unhandled")
 
@@ -61,7 +61,7 @@ class Nccl(Case):
                               ("mxp", "ncclBroadcast:3"), ("mxp", "ncclCommGetAsyncError:5"),
                               ("hpl", "ncclGroupStart:2"), ("hpl", "ncclSend:2"),
                               ("hpl", "ncclRecv:2"), ("hpl", "ncclGroupEnd:2")):
-            environment = gpus(2, LUPINE_EMULATED_FAILURE=call + ":2")
+            environment = gpus(2, SPEEDWELL_EMULATED_FAILURE=call + ":2")
             grid = ("-P", "2") if command == "hpl" else ("-P", "1")
             outcome = run(command, "-N", "300", "--nb", "64", *grid, "--stall-timeout", "0",
                           ranks=2, environment=environment)
@@ -70,12 +70,12 @@ class Nccl(Case):
             self.assertRegex(outcome.complaints[0], rf"rank \d on \S+: {name} failed on GPU \d: ")
 
     def test_failures_in_cleaning_up_change_nothing(self):
-        environment = gpus(2, LUPINE_EMULATED_FAILURE="ncclCommDestroy:1:2")
+        environment = gpus(2, SPEEDWELL_EMULATED_FAILURE="ncclCommDestroy:1:2")
         self.assert_status(run(*SMALL, ranks=2, environment=environment), 0)
 
     def test_a_peer_that_hangs(self):
         def hang(call, **how):
-            each = ({}, dict(nccl(f"hang:{call}"), LUPINE_EMULATION_SEED=str(call), **how))
+            each = ({}, dict(nccl(f"hang:{call}"), SPEEDWELL_EMULATION_SEED=str(call), **how))
             outcome = run_in_each("mxp", "-N", "300", "--nb", "64", "--stall-timeout", "5", each=each)
             self.assert_status(outcome, 3)
             self.assertTrue(outcome.complaints, outcome.err)
@@ -85,13 +85,13 @@ class Nccl(Case):
         # They run side by side, since they only wait for most of their time.
         with concurrent.futures.ThreadPoolExecutor() as pool:
             runs = [pool.submit(hang, call, **how) for call in (2, 9, 20)
-                    for how in ({}, {"LUPINE_EMULATED_FAILURE": "ncclCommAbort:1:2"})]
+                    for how in ({}, {"SPEEDWELL_EMULATED_FAILURE": "ncclCommAbort:1:2"})]
         for done in runs:
             done.result()
 
     def test_an_asynchronous_error_ends_the_run_at_once(self):
         for call in (2, 5, 9, 20):
-            each = ({}, dict(nccl(f"error:{call}"), LUPINE_EMULATION_SEED=str(call)))
+            each = ({}, dict(nccl(f"error:{call}"), SPEEDWELL_EMULATION_SEED=str(call)))
             outcome = run_in_each("mxp", "-N", "300", "--nb", "64", "--stall-timeout", "0", each=each)
             self.assert_status(outcome, 3)
             self.assertRegex(outcome.complaints[0], r"rank 1 on \S+: an earlier call of NCCL failed "

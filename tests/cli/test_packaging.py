@@ -3,7 +3,7 @@
 """Tests the files of packaging/ as far as that needs none of their tools: what Ramble and ReFrame
 find in reports of the program, and the options, versions and files that are named there.
 
-LUPINE_COMMAND as in test_cli.py.
+SPEEDWELL_COMMAND as in test_cli.py.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ from test_cli import Case, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "packaging"
-VERSION = re.search(r"project\(Lupine VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+VERSION = re.search(r"project\(Speedwell VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 
 def load(path, **stand_ins):
@@ -63,7 +63,7 @@ def reframe():
     anything = mock.MagicMock()
     anything.RunOnlyRegressionTest = object
     anything.simple_test = lambda test: test
-    return load(PACKAGING / "reframe/lupine_check.py", reframe=anything, reframe__core=anything,
+    return load(PACKAGING / "reframe/speedwell_check.py", reframe=anything, reframe__core=anything,
                 reframe__core__builtins=anything, reframe__utility=anything,
                 reframe__utility__sanity=anything, reframe__utility__typecheck=anything)
 
@@ -148,16 +148,16 @@ class Names(unittest.TestCase):
 
     def test_options(self):
         cmake = (ROOT / "CMakeLists.txt").read_text()
-        known = set(re.findall(r"^(?:option|set)\((LUPINE_\w+)", cmake, re.M))
+        known = set(re.findall(r"^(?:option|set)\((SPEEDWELL_\w+)", cmake, re.M))
         named = {name for _, text in self.files()
-                 for name in re.findall(r"\bLUPINE_[A-Z]+\b", text)}
-        self.assertIn("LUPINE_TESTS", named)
+                 for name in re.findall(r"\bSPEEDWELL_[A-Z]+\b", text)}
+        self.assertIn("SPEEDWELL_TESTS", named)
         self.assertLessEqual(named, known)
 
     def test_versions(self):
         self.assertEqual([path.name for path in (PACKAGING / "easybuild").glob("*.eb")],
-                         [f"lupine-{VERSION}-foss-2025b.eb"])
-        easyconfig = (PACKAGING / "easybuild" / f"lupine-{VERSION}-foss-2025b.eb").read_text()
+                         [f"speedwell-{VERSION}-foss-2025b.eb"])
+        easyconfig = (PACKAGING / "easybuild" / f"speedwell-{VERSION}-foss-2025b.eb").read_text()
         self.assertIn(f"\nversion = '{VERSION}'\n", easyconfig)
         self.assertIn(f"\n  version: {VERSION}\n", (PACKAGING / "conda/recipe.yaml").read_text())
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `lupine predict`: runs on simulated machines.
+"""Tests `speedwell predict`: runs on simulated machines.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py; LUPINE_HAVE_SIMGRID: ON where lupine-predict was
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py; SPEEDWELL_HAVE_SIMGRID: ON where speedwell-predict was
 built. The machines are copies in machines/, which do not change when the shipped ones do. The
 recorded predictions are renewed by
-    LUPINE_COMMAND=build/lupine python3 tests/cli/test_predict.py --record
+    SPEEDWELL_COMMAND=build/speedwell python3 tests/cli/test_predict.py --record
 """
 
 import concurrent.futures
@@ -21,7 +21,7 @@ import unittest
 
 from test_cli import COMMAND, Case, Outcome, run
 
-HAVE_SIMGRID = os.environ.get("LUPINE_HAVE_SIMGRID", "ON") == "ON"
+HAVE_SIMGRID = os.environ.get("SPEEDWELL_HAVE_SIMGRID", "ON") == "ON"
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDED = HERE / "predictions.json"
 H200, H200_X8, CLUSTER = (str(HERE / "machines" / f"{name}.json")
@@ -38,7 +38,7 @@ EXPOSED = {
     ("hpl", H200, "-N", "49152", "--scale", "1"): 16.3,
     ("mxp", H200_X8, "-N", "131072", "--scale", "8"): 37.4,
 }
-needs_simgrid = unittest.skipUnless(HAVE_SIMGRID, "lupine-predict is not built without SimGrid")
+needs_simgrid = unittest.skipUnless(HAVE_SIMGRID, "speedwell-predict is not built without SimGrid")
 
 
 def at_once(calls):
@@ -515,10 +515,10 @@ class Refusals(Folder):
 
     def test_without_simgrid(self):
         # The command alone, without the program beside it that simulates.
-        alone = shutil.copy(COMMAND, self.at("lupine"))
+        alone = shutil.copy(COMMAND, self.at("speedwell"))
         process = subprocess.run([alone, "predict", "mxp", "--machine", "h200"], text=True,
                                  capture_output=True, check=False)
-        self.assert_refused(Outcome(process), "lupine-predict", "libsimgrid-dev")
+        self.assert_refused(Outcome(process), "speedwell-predict", "libsimgrid-dev")
 
 
 def record():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `lupine predict solve`: what the LU and the corrections of a user's system cost on a simulated
+"""Tests `speedwell predict solve`: what the LU and the corrections of a user's system cost on a simulated
 machine. Variables and machines as in test_predict.py."""
 
 import json
@@ -9,7 +9,7 @@ import unittest
 from test_cli import run
 from test_predict import CLUSTER, FP16_RATE, H200, H200_X8, Folder, HAVE_SIMGRID, ideal, with_values
 
-needs_simgrid = unittest.skipUnless(HAVE_SIMGRID, "lupine-predict is not built without SimGrid")
+needs_simgrid = unittest.skipUnless(HAVE_SIMGRID, "speedwell-predict is not built without SimGrid")
 
 
 def steps_of(report):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests that a report ends with the command line of the same run, and that settings files give it.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py.
 """
 
 import json
@@ -85,7 +85,7 @@ class SameRun(Folder):
         path = self.at("s.json")
         first, document = self.outcome("mxp", *SMALL, "--save-settings", path)
         settings = self.read("s.json")
-        self.assertEqual((settings["schema"], settings["command"]), ("lupine-settings/1", "mxp"))
+        self.assertEqual((settings["schema"], settings["command"]), ("speedwell-settings/1", "mxp"))
         self.assertEqual(settings["options"]["n"], 200)
         second, other = self.outcome("mxp", "--settings", path)
         self.assertEqual(chosen(document), chosen(other))
@@ -99,8 +99,8 @@ class SameRun(Folder):
         for text, needles in (
                 (None, ["cannot read the settings", path]),
                 ("nonsense", ["no JSON object", path]),
-                ('{"schema": "lupine-settings/9", "command": "mxp", "options": {}}', ["lupine-settings/9"]),
-                ('{"schema": "lupine-settings/1", "command": "mxp", "options": {"blocks": 3}}',
+                ('{"schema": "speedwell-settings/9", "command": "mxp", "options": {}}', ["speedwell-settings/9"]),
+                ('{"schema": "speedwell-settings/1", "command": "mxp", "options": {"blocks": 3}}',
                  ["unknown key 'blocks'"])):
             if text is not None:
                 with open(path, "w", encoding="utf-8") as file:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `lupine solve` as users use it: options, refusals, failures, and reports. test_solve_files.py
+"""Tests `speedwell solve` as users use it: options, refusals, failures, and reports. test_solve_files.py
 has input and output files.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py.
 """
 
 import array
@@ -218,7 +218,7 @@ class Options(Folder):
                        "--lookahead --bcast --chunk --device --comm --gpus --reserve --fp64 --threads --json --report --profile "
                        "--progress --no-progress A b").split():
             self.assertRegex(outcome.out, rf"(^|[\s,]){option}\b")
-        self.assertIn("LUPINE_PROFILE", outcome.out)
+        self.assertIn("SPEEDWELL_PROFILE", outcome.out)
         self.assertIn("full: with all errors of each of many right-hand sides", " ".join(outcome.out.split()))
 
 
@@ -238,7 +238,7 @@ class Report(Folder):
             self.assertRegex(outcome.out, re.compile(line, re.M))
         self.assertEqual(outcome.out.splitlines()[-1], f"solved; x is in '{self.at('x')}'")
         document = self.load("a.json")
-        expected = {"schema": "lupine/1", "benchmark": "solve", "A": a, "b": b, "x": self.at("x"),
+        expected = {"schema": "speedwell/1", "benchmark": "solve", "A": a, "b": b, "x": self.at("x"),
                     "n": N, "right_hand_sides": 2, "ranks": 2, "solved": True, "failure": None,
                     "bad_pivot": None}
         self.assertEqual({key: document[key] for key in expected}, expected)
@@ -445,7 +445,7 @@ BAD_FILES = [
 # Command lines, and words that the one line of the refusal must contain. {A} is a good file,
 # {folder} its folder.
 BAD_WORDS = [
-    ((), ["A", "missing", "lupine solve A [b]"]),
+    ((), ["A", "missing", "speedwell solve A [b]"]),
     (("",), ["A", "missing"]),
     (("{A}", ""), ["b", "no name"]),
     (("{A}", "{A}", "more"), ["unknown argument", "more"]),
@@ -575,7 +575,7 @@ class Failures(Folder):
         for option in "--json", "--report":
             outcome = run("solve", a, option, "/dev/full")
             self.assert_refused(outcome, "/dev/full", "No space left", printed=True)
-        outcome = shell(f'"$lupine" solve {a} > /dev/full')
+        outcome = shell(f'"$speedwell" solve {a} > /dev/full')
         self.assert_refused(outcome, "standard output", status=3)
 
     def test_full_file_system(self):
@@ -584,7 +584,7 @@ class Failures(Folder):
         mount = self.at("small")
         os.mkdir(mount)
         script = (f"mount -t tmpfs -o size=16k none {mount} || exit 77; echo old > {mount}/x; "
-                  f'"$lupine" solve {a} {b} -o {mount}/x; status=$?; ls -A {mount}; cat {mount}/x; '
+                  f'"$speedwell" solve {a} {b} -o {mount}/x; status=$?; ls -A {mount}; cat {mount}/x; '
                   "exit $status")
         outcome = shell(f"unshare -m bash -c '{script}'")
         if outcome.status == 77 or "unshare" in outcome.err:

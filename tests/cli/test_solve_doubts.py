@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests what `lupine solve` says and does where an x may have no correct digit, with and without
+"""Tests what `speedwell solve` says and does where an x may have no correct digit, with and without
 --strict, and the seed by which it judges.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py.
 """
 
 import os
@@ -37,7 +37,7 @@ class Doubts(Folder):
                     doubt = document["doubt"]
                     self.assertTrue(doubt)
                     self.assertIn(f"\nWARNING: {doubt}\n", outcome.out)
-                    self.assertEqual(outcome.err.count(f"lupine: warning: {doubt}\n"), 1)
+                    self.assertEqual(outcome.err.count(f"speedwell: warning: {doubt}\n"), 1)
                     self.assertEqual(outcome.complaints, [])
                     self.assertEqual(outcome.out.splitlines()[-1],
                                      f"solved, with a doubt; x is in '{self.x}'")
@@ -81,7 +81,7 @@ class Seeds(Folder):
         drawn = set()
         for given in "12", None, None:
             outcome = run("solve", a, "--json", self.at("a.json"), ranks=2,
-                          environment={"LUPINE_PROBE_SEED": given})
+                          environment={"SPEEDWELL_PROBE_SEED": given})
             self.assert_status(outcome, 0)
             document = self.load("a.json")
             seed = document["probe_seed"]
@@ -95,8 +95,8 @@ class Seeds(Folder):
     def test_refusals(self):
         a = self.put("A.npy", numpy_bytes(matrix(N)))
         for given in "0", "x", "1.5", "":
-            self.assert_refused(run("solve", a, environment={"LUPINE_PROBE_SEED": given}),
-                                "LUPINE_PROBE_SEED", "allowed: a whole number from 1")
+            self.assert_refused(run("solve", a, environment={"SPEEDWELL_PROBE_SEED": given}),
+                                "SPEEDWELL_PROBE_SEED", "allowed: a whole number from 1")
         for given in "0", "-1", "x":
             self.assert_refused(run("solve", a, "--probe-seed", given), "--probe-seed", given,
                                 "a whole number from 1")

@@ -3,7 +3,7 @@
 """Tests runs in which one rank stops: the others say for which rank they wait, and all are ended; and
 runs that cannot start.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py. LUPINE_STOP_RANK: a library to preload, which
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py. SPEEDWELL_STOP_RANK: a library to preload, which
 stops one rank in the middle of its work.
 """
 
@@ -17,7 +17,7 @@ from processes import all_end
 from test_cli import COMMAND, SMALL, Case, run, run_apart, shell
 from test_solve import matrix, numpy_bytes, write
 
-STOPPER = os.environ["LUPINE_STOP_RANK"]
+STOPPER = os.environ["SPEEDWELL_STOP_RANK"]
 # Long enough that a slow rank on a busy machine is not taken for a stopped one.
 TIMEOUT = ("--stall-timeout", "5")
 # Seconds after which a run, and the launcher behind it, have hung.
@@ -37,14 +37,14 @@ class Start(Case):
             self.assert_refused(done, named + "unknown option '--none'")
 
     def test_one_rank_with_an_unknown_instruction_set(self):
-        wrong = ["env", "LUPINE_MAX_CPU_ISA=sse9"]
-        for before, named in ([], "rank 1: "), (wrong, "lupine: "):
+        wrong = ["env", "SPEEDWELL_MAX_CPU_ISA=sse9"]
+        for before, named in ([], "rank 1: "), (wrong, "speedwell: "):
             done = run_apart([*before, COMMAND, *SMALL], [*wrong, COMMAND, *SMALL], patience=120)
-            self.assert_refused(done, named + "LUPINE_MAX_CPU_ISA 'sse9'")
+            self.assert_refused(done, named + "SPEEDWELL_MAX_CPU_ISA 'sse9'")
 
     @unittest.skipIf("TSAN_OPTIONS" in os.environ, "the sanitizer takes terabytes of addresses")
     def test_no_memory_for_the_libraries(self):
-        outcome = shell("ulimit -v 150000; exec timeout 60 $lupine --version")
+        outcome = shell("ulimit -v 150000; exec timeout 60 $speedwell --version")
         self.assert_refused(outcome, "ulimit -v")
 
 
@@ -68,7 +68,7 @@ class Stopped(Case):
         lines = [line for line in outcome.complaints if " has waited " in line]
         for line in lines:
             self.assertRegex(line, r"rank \d+ on \S+ has waited [\d.]+ s for rank \d+ on \S+")
-            self.assertNotRegex(line, rf"lupine: rank {rank} ")
+            self.assertNotRegex(line, rf"speedwell: rank {rank} ")
         # The launcher may have ended the stopped rank before later ranks write their lines.
         named = [line for line in lines if f"; rank {rank} on " in line]
         self.assertTrue(named, outcome.err)
@@ -82,20 +82,20 @@ class Stopped(Case):
         """A rank stops in each of these calls of MPI_Allgather, and every run is ended."""
         def stopped(call):
             return run(*words, *TIMEOUT, ranks=2, patience=PATIENCE,
-                       environment={"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"1:{-1 - call}"})
+                       environment={"LD_PRELOAD": STOPPER, "SPEEDWELL_STOP": f"1:{-1 - call}"})
 
         with concurrent.futures.ThreadPoolExecutor() as pool:
             for call, outcome in zip(calls, pool.map(stopped, calls)):
                 with self.subTest(call):
                     self.assert_status(outcome)
-                    self.assertRegex(outcome.err, r"lupine: (rank|process) \d+ on \S+ has waited .* is "
+                    self.assertRegex(outcome.err, r"speedwell: (rank|process) \d+ on \S+ has waited .* is "
                                                   r"stopped")
 
     def outcomes(self, *runs):
         """The outcomes of runs, each on so many ranks, of which one stops. They run side by side,
         since they only wait for most of their time."""
         def stopped(ranks, rank, *words):
-            environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"{rank}:12"}
+            environment = {"LD_PRELOAD": STOPPER, "SPEEDWELL_STOP": f"{rank}:12"}
             outcome = run(*words, *TIMEOUT, ranks=ranks, patience=PATIENCE,
                           environment=environment)
             self.assert_ends(outcome, rank)
@@ -112,11 +112,11 @@ class Stopped(Case):
     def test_where_the_ranks_meet_and_part(self):
         for call, words in (0, r"to start \(MPI_Init\)"), (-1, r"to end \(MPI_Finalize\)"):
             with self.subTest(words):
-                environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": f"1:{call}"}
+                environment = {"LD_PRELOAD": STOPPER, "SPEEDWELL_STOP": f"1:{call}"}
                 outcome = run("mxp", "-N", "64", *TIMEOUT, ranks=3, environment=environment,
                               patience=PATIENCE)
                 self.assert_status(outcome)
-                self.assertRegex(outcome.err, r"lupine: process \d+ on \S+ has waited [\d.]+ s for "
+                self.assertRegex(outcome.err, r"speedwell: process \d+ on \S+ has waited [\d.]+ s for "
                                               rf"other ranks {words}; process \d+ is stopped")
 
     def test_between_the_start_and_the_run(self):
@@ -144,7 +144,7 @@ class Stopped(Case):
             self.outcomes((2, 1, "solve", a, "--nb", "32"), (4, 1, "solve", a, "--nb", "32"))
 
     def test_without_a_limit_it_is_waited_for(self):
-        environment = {"LD_PRELOAD": STOPPER, "LUPINE_STOP": "1:12"}
+        environment = {"LD_PRELOAD": STOPPER, "SPEEDWELL_STOP": "1:12"}
         outcome = run("mxp", "-N", "600", "--nb", "64", "--stall-timeout", "0", ranks=2, patience=15,
                       environment=environment)
         self.assertIn(outcome.status, (124, -signal.SIGKILL), outcome.err)

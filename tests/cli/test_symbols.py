@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests run/check-symbols on the libraries of the build, with their lists and with other lists.
 
-LUPINE_LIBRARIES: the paths of the libraries, with colons between them.
+SPEEDWELL_LIBRARIES: the paths of the libraries, with colons between them.
 """
 
 import os
@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-LIBRARIES = os.environ.get("LUPINE_LIBRARIES", str(ROOT / "build/release/liblupine.so")).split(":")
+LIBRARIES = os.environ.get("SPEEDWELL_LIBRARIES", str(ROOT / "build/release/libspeedwell.so")).split(":")
 API = "src/api/symbols.txt"
 
 
@@ -55,27 +55,27 @@ class Lists(unittest.TestCase):
         self.assertEqual(check(self.tree, LIBRARIES[0]).returncode, 0)
 
     def test_what_came(self):
-        self.assertIn("lupine_dgesv", self.names)
-        self.assert_found([name for name in self.names if name != "lupine_dgesv"],
-                          f"liblupine.so shows, and {API} does not have: lupine_dgesv")
+        self.assertIn("speedwell_dgesv", self.names)
+        self.assert_found([name for name in self.names if name != "speedwell_dgesv"],
+                          f"libspeedwell.so shows, and {API} does not have: speedwell_dgesv")
 
     def test_what_went(self):
-        self.assert_found(sorted(self.names + ["lupine_forgotten"]),
-                          f"liblupine.so does not show what {API} has: lupine_forgotten")
+        self.assert_found(sorted(self.names + ["speedwell_forgotten"]),
+                          f"libspeedwell.so does not show what {API} has: speedwell_forgotten")
 
     def test_no_list(self):
-        self.assert_found([], *(f"liblupine.so shows, and {API} does not have: {name}"
+        self.assert_found([], *(f"libspeedwell.so shows, and {API} does not have: {name}"
                                 for name in self.names))
 
     def test_names_have_one_spelling(self):
-        self.assertIn("lupine::Factorization::n() const", self.names)
+        self.assertIn("speedwell::Factorization::n() const", self.names)
         for name in self.names:
-            self.assertRegex(name, r"\blupine(::|_)")
+            self.assertRegex(name, r"\bspeedwell(::|_)")
             self.assertNotRegex(name, r"__cxx11|ompi_|std::allocator|> >|Implementation|::detail")
         self.assertEqual(self.names, sorted(set(self.names)))
 
     def test_libraries_that_are_not_there(self):
-        for words in (["build/liblupine.so"], [str(self.list)], []):
+        for words in (["build/libspeedwell.so"], [str(self.list)], []):
             done = check(self.tree, *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertEqual(done.stderr.count("\n"), 1)

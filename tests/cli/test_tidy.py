@@ -58,7 +58,7 @@ class Tidy(unittest.TestCase):
         self.git("commit", "--quiet", "--allow-empty", "--message", "a change")
 
     def run_tidy(self, *options, **environment):
-        known = {name: value for name, value in os.environ.items() if name != "LUPINE_BASE"}
+        known = {name: value for name, value in os.environ.items() if name != "SPEEDWELL_BASE"}
         return subprocess.run([str(self.tree / "run/tidy"), "build", *options], cwd=self.tree,
                               capture_output=True, text=True, env=dict(known, **environment))
 
@@ -79,7 +79,7 @@ class Tidy(unittest.TestCase):
         self.assertEqual(self.listed(), changed)
         self.commit()
         self.assertEqual(self.listed(), [])
-        self.assertEqual(self.listed(LUPINE_BASE="HEAD~2"), changed)
+        self.assertEqual(self.listed(SPEEDWELL_BASE="HEAD~2"), changed)
 
     def test_comments_are_no_change(self):
         self.write("src/core/index.hpp", "#pragma once\n/* there */ int index();\n")
@@ -103,7 +103,7 @@ class Tidy(unittest.TestCase):
 
     def test_refusals(self):
         for words, environment, status, needle in (
-                ((), {"LUPINE_BASE": "nowhere"}, 2, "LUPINE_BASE is 'nowhere'"),
+                ((), {"SPEEDWELL_BASE": "nowhere"}, 2, "SPEEDWELL_BASE is 'nowhere'"),
                 (("--some",), {}, 2, "usage: run/tidy DATABASE"),
                 (("more",), {}, 2, "usage: run/tidy DATABASE")):
             done = self.run_tidy(*words, **environment)

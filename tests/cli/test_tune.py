@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests `lupine tune`, and the profile that later runs read, as users use them.
+"""Tests `speedwell tune`, and the profile that later runs read, as users use them.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py.
 """
 
 import array
@@ -34,8 +34,8 @@ class Folder(Case):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        self.environment = {"LUPINE_PROFILE": "", "XDG_CONFIG_HOME": "", "HOME": self.folder.name}
-        self.path = self.at(".config/lupine/profile.json")
+        self.environment = {"SPEEDWELL_PROFILE": "", "XDG_CONFIG_HOME": "", "HOME": self.folder.name}
+        self.path = self.at(".config/speedwell/profile.json")
 
     def at(self, name):
         return os.path.join(self.folder.name, name)
@@ -131,14 +131,14 @@ class Tuning(Folder):
         path = self.at("my.json")
         outcomes = at_once([
             lambda: self.run(*TUNE, "--profile", path, environment={"HOME": ""}),
-            lambda: self.run(*TUNE, environment={"LUPINE_PROFILE": path + "2", "HOME": ""}),
+            lambda: self.run(*TUNE, environment={"SPEEDWELL_PROFILE": path + "2", "HOME": ""}),
             lambda: self.run(*TUNE, environment={"XDG_CONFIG_HOME": self.at("xdg")}),
             lambda: self.run(*TUNE, "--profile", "none", environment={"HOME": ""})])
         for outcome in outcomes:
             self.assert_status(outcome, 0)
         self.assertIn("no profile was written", outcomes[-1].out)
         self.assertEqual(sorted(os.listdir(self.folder.name)), ["my.json", "my.json2", "xdg"])
-        for written in path, path + "2", self.at("xdg/lupine/profile.json"):
+        for written in path, path + "2", self.at("xdg/speedwell/profile.json"):
             self.assertEqual(len(self.read(written)["entries"]), 1)
 
     def test_what_cannot_be_is_refused_before_it_begins(self):
@@ -148,9 +148,9 @@ class Tuning(Folder):
                (("--nb", "32"), {}, ["unknown option", "--nb"]),
                (("--profile", ""), {}, ["--profile", "''"]),
                (("--profile", "/nowhere/at/all.json"), {}, ["--profile", "/nowhere/at/all.json"]),
-               ((), {"LUPINE_PROFILE": "/nowhere/at/all.json"}, ["LUPINE_PROFILE", "/nowhere/at"]),
+               ((), {"SPEEDWELL_PROFILE": "/nowhere/at/all.json"}, ["SPEEDWELL_PROFILE", "/nowhere/at"]),
                ((), {"HOME": ""}, ["neither XDG_CONFIG_HOME nor HOME", "--profile FILE"]),
-               ((), {"HOME": "/dev/null"}, ["cannot", "/dev/null/.config/lupine/profile.json"]),
+               ((), {"HOME": "/dev/null"}, ["cannot", "/dev/null/.config/speedwell/profile.json"]),
                (("-P", "3", "-Q", "5"), {}, ["15 ranks"]),
                (("-N", "1000000000"), {}, ["does not fit"])]
         def attempt(words, environment):
@@ -203,7 +203,7 @@ class LaterRuns(Folder):
         self.mark()
         for outcome in at_once([
                 lambda: self.run(*MXP, "--profile", "none"),
-                lambda: self.run(*MXP, environment={"LUPINE_PROFILE": "none"}),
+                lambda: self.run(*MXP, environment={"SPEEDWELL_PROFILE": "none"}),
                 lambda: self.run(*MXP, environment={"HOME": self.at("nobody")}),
                 lambda: self.run(*MXP, environment={"HOME": ""}),
                 lambda: self.run(*MXP, ranks=2),
@@ -213,11 +213,11 @@ class LaterRuns(Folder):
 
     def test_options_come_first(self):
         self.mark()
-        other = self.write(json.dumps({"schema": "lupine-profile/1", "entries": []}), self.at("e.json"))
+        other = self.write(json.dumps({"schema": "speedwell-profile/1", "entries": []}), self.at("e.json"))
         outcomes = at_once([
             lambda: self.run(*MXP, "--nb", "50"),
             lambda: self.run(*MXP, "--lookahead", "0", "--chunk", "77"),
-            lambda: self.run(*MXP, "--profile", other, environment={"LUPINE_PROFILE": self.path})])
+            lambda: self.run(*MXP, "--profile", other, environment={"SPEEDWELL_PROFILE": self.path})])
         self.assertEqual([self.chosen(outcome) for outcome in outcomes[:2]],
                          [[("50", ""), ("1", "profile"), ("111", "profile")],
                           [("37", "profile"), ("0", ""), ("77", "")]])
@@ -229,20 +229,20 @@ class LaterRuns(Folder):
                          ["profile"] * 3)
 
     def test_a_profile_that_cannot_be_used_is_a_warning(self):
-        newer = json.dumps({"schema": "lupine-profile/2", "entries": []})
+        newer = json.dumps({"schema": "speedwell-profile/2", "entries": []})
         deep = self.mark()
         deep["entries"][0]["lookahead"] = 2
         paths = [self.write(text, self.at(f"{i}.json"))
                  for i, text in enumerate(("", "{", newer, json.dumps(deep)))]
         paths.append(self.folder.name)
-        implied = at_once([lambda p=path: self.run(*MXP, environment={"LUPINE_PROFILE": p})
+        implied = at_once([lambda p=path: self.run(*MXP, environment={"SPEEDWELL_PROFILE": p})
                            for path in paths])
         named = at_once([lambda p=path: self.run(*MXP, "--profile", p) for path in paths])
         for path, warned, refused in zip(paths, implied, named):
             with self.subTest(path=path):
                 self.assertEqual([source for _, source in self.chosen(warned)], ["table"] * 3)
-                # Where lupine may not use all cores, there is a warning about that too.
-                warnings = re.findall(r"^lupine: warning: .*profile.*$", warned.err, re.M)
+                # Where speedwell may not use all cores, there is a warning about that too.
+                warnings = re.findall(r"^speedwell: warning: .*profile.*$", warned.err, re.M)
                 self.assertEqual(len(warnings), 1, warned.err)
                 self.assertIn(path, warnings[0])
                 self.assert_refused(refused, path)
@@ -250,15 +250,15 @@ class LaterRuns(Folder):
     def test_a_profile_that_is_not_there(self):
         missing = self.at("missing.json")
         for by, outcome in (("--profile", self.run(*MXP, "--profile", missing)),
-                            ("LUPINE_PROFILE", self.run(*MXP, environment={"LUPINE_PROFILE": missing}))):
+                            ("SPEEDWELL_PROFILE", self.run(*MXP, environment={"SPEEDWELL_PROFILE": missing}))):
             self.assertEqual(self.chosen(outcome)[0][1], "table")
             self.assertIn(f"- {by}: there is no '{missing}' yet", outcome.out)
             self.assertNotIn("profile", outcome.err)
         nowhere = self.at("no/where.json")
         self.assert_refused(self.run(*MXP, "--profile", nowhere), "--profile: ", nowhere, "folder")
-        outcome = self.run(*MXP, environment={"LUPINE_PROFILE": nowhere})
+        outcome = self.run(*MXP, environment={"SPEEDWELL_PROFILE": nowhere})
         self.assertEqual(self.chosen(outcome)[0][1], "table")
-        self.assertIn("lupine: warning: LUPINE_PROFILE: there is no folder", outcome.err)
+        self.assertIn("speedwell: warning: SPEEDWELL_PROFILE: there is no folder", outcome.err)
         outcome = self.run(*MXP)
         self.assert_status(outcome, 0)
         self.assertNotIn("profile", outcome.out + outcome.err)
@@ -323,7 +323,7 @@ class RatesOfUpdates(Folder):
                          "N is too small to measure rates")
 
     def test_what_is_written_and_where(self):
-        self.choice(*self.LARGE, environment={"LUPINE_PROFILE": "none"})
+        self.choice(*self.LARGE, environment={"SPEEDWELL_PROFILE": "none"})
         self.choice(*self.SMALL)
         self.assertEqual(os.listdir(self.folder.name), ["run.json"])
         tunings = dict(self.plant(fp64=1) and self.read(), entries=self.mark()["entries"])
@@ -338,7 +338,7 @@ class RatesOfUpdates(Folder):
         self.assertEqual(len(self.read()["rates"]), 3)
 
     def test_a_place_that_cannot_be_written_does_no_harm(self):
-        for words, environment in ((("--profile", "/proc/x"), {}), ((), {"LUPINE_PROFILE": "/proc/x"}),
+        for words, environment in ((("--profile", "/proc/x"), {}), ((), {"SPEEDWELL_PROFILE": "/proc/x"}),
                                    ((), {"HOME": "/proc"}), ((), {"HOME": "/dev/null"}), ((), {"HOME": ""})):
             with self.subTest(words=words, environment=environment):
                 outcome = self.run(*self.LARGE, *words, environment=environment)

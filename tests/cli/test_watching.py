@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests what the lupine command says of energy, and `--monitor`, on an emulated GPU whose NVML is an
+"""Tests what the speedwell command says of energy, and `--monitor`, on an emulated GPU whose NVML is an
 imitation.
 
-LUPINE_COMMAND: the command with emulated GPUs. LUPINE_FAKE_NVML: a library that imitates NVML.
-LUPINE_MPIEXEC as in test_cli.py.
+SPEEDWELL_COMMAND: the command with emulated GPUs. SPEEDWELL_FAKE_NVML: a library that imitates NVML.
+SPEEDWELL_MPIEXEC as in test_cli.py.
 """
 
 import json
@@ -25,7 +25,7 @@ class Watching(Case):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        os.symlink(os.environ["LUPINE_FAKE_NVML"], self.at("libnvidia-ml.so.1"))
+        os.symlink(os.environ["SPEEDWELL_FAKE_NVML"], self.at("libnvidia-ml.so.1"))
 
     def at(self, name):
         return os.path.join(self.folder, name)
@@ -33,9 +33,9 @@ class Watching(Case):
     def run_on_gpu(self, *words, gpus=1, **variables):
         """The outcome and its JSON, with NVML's answers in these variables."""
         path = self.at("run.json")
-        environment = {"LUPINE_EMULATED_GPUS": str(gpus), "LUPINE_EMULATED_MEMORY": str(16 << 30),
+        environment = {"SPEEDWELL_EMULATED_GPUS": str(gpus), "SPEEDWELL_EMULATED_MEMORY": str(16 << 30),
                        "LD_LIBRARY_PATH": self.folder}
-        environment.update({f"LUPINE_FAKE_NVML_{name}": text for name, text in variables.items()})
+        environment.update({f"SPEEDWELL_FAKE_NVML_{name}": text for name, text in variables.items()})
         outcome = run(*words, "--json", path, environment=environment)
         self.assert_status(outcome, 0)
         with open(path, encoding="utf-8") as file:
@@ -158,7 +158,7 @@ class Watching(Case):
             self.assertEqual(len([one for one in warnings if quantity in one]), 1, outcome.err)
         self.assertEqual(len(warnings), 3, outcome.err)
         for one in warnings:
-            self.assertRegex(one, r"^lupine: warning: rank 0 on \S+, GPU 0")
+            self.assertRegex(one, r"^speedwell: warning: rank 0 on \S+, GPU 0")
 
     def test_a_solve(self):
         matrix = self.at("a.npy")
@@ -169,7 +169,7 @@ class Watching(Case):
 
     def test_a_check_of_all_gpus_by_a_process_alone(self):
         path = self.at("check.json")
-        environment = {"LUPINE_EMULATED_GPUS": "2", "LUPINE_EMULATED_MEMORY": str(4 << 30),
+        environment = {"SPEEDWELL_EMULATED_GPUS": "2", "SPEEDWELL_EMULATED_MEMORY": str(4 << 30),
                        "LD_LIBRARY_PATH": self.folder}
         outcome = run("check", "--seconds", "1", "--json", path, environment=environment)
         self.assert_status(outcome, 1)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests the files that the command writes: reports in JSON, and traces.
 
-LUPINE_COMMAND and LUPINE_MPIEXEC as in test_cli.py.
+SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py.
 """
 
 import json
@@ -50,7 +50,7 @@ class Json(Case):
             with open(path) as file:
                 result = json.load(file)
         self.check_fields(result, self.FIELDS)
-        expected = {"schema": "lupine/1", "benchmark": "hpl-mxp", "n": 200, "nb": 32, "nprow": 1,
+        expected = {"schema": "speedwell/1", "benchmark": "hpl-mxp", "n": 200, "nb": 32, "nprow": 1,
                     "npcol": 2, "matrix": "scaled-diagonal", "seed": 7, "precision": "fp16",
                     "device": "cpu", "threads": 1, "passed": True, "admissible": True}
         self.assertEqual({name: result[name] for name in expected}, expected)
@@ -100,8 +100,8 @@ class Json(Case):
 
     def test_pipe(self):
         # Standard error is read until cat, which writes to it, has closed it too.
-        outcome = shell('"$lupine" mxp -N 64 --json >(cat >&2) > /dev/null')
-        self.assertIn('"schema": "lupine/1"', outcome.err)
+        outcome = shell('"$speedwell" mxp -N 64 --json >(cat >&2) > /dev/null')
+        self.assertIn('"schema": "speedwell/1"', outcome.err)
 
 
 class NamedPipe(Case):
@@ -116,9 +116,9 @@ class NamedPipe(Case):
 
     def lines(self, pipe):
         """Commands that write to the pipe, and what its reader finds."""
-        return [((*SMALL, "--json", pipe), '"schema": "lupine/1"'), ((*SMALL, "--trace", pipe), '"ph"'),
+        return [((*SMALL, "--json", pipe), '"schema": "speedwell/1"'), ((*SMALL, "--trace", pipe), '"ph"'),
                 (("solve", self.matrix, "-o", pipe), "array real general"),
-                (("solve", self.matrix, "--report", pipe), "Lupine")]
+                (("solve", self.matrix, "--report", pipe), "Speedwell")]
 
     def test_without_a_reader(self):
         for words, _ in self.lines(self.pipe):
@@ -129,16 +129,16 @@ class NamedPipe(Case):
 
     def test_with_a_reader(self):
         for pause, (words, found) in zip((0, 0.3, 0, 0), self.lines('"$PIPE"')):
-            outcome = shell(f'(sleep {pause}; cat "$PIPE" >&2) & "$lupine" {" ".join(words)} '
+            outcome = shell(f'(sleep {pause}; cat "$PIPE" >&2) & "$speedwell" {" ".join(words)} '
                             "> /dev/null; wait", {"PIPE": self.pipe})
             self.assertIn(found, outcome.err, words)
             self.assertEqual(outcome.complaints, [])
 
     def test_a_reader_that_goes_away(self):
-        outcome = shell('head -c 1 < "$PIPE" & "$lupine" mxp -N 64 --json "$PIPE"; status=$?; wait;'
+        outcome = shell('head -c 1 < "$PIPE" & "$speedwell" mxp -N 64 --json "$PIPE"; status=$?; wait;'
                         ' exit $status', {"PIPE": self.pipe})
         self.assert_status(outcome, 0)  # the pipe holds all of it
-        outcome = shell('true < "$PIPE" & "$lupine" mxp -N 64 --json "$PIPE" > /dev/null',
+        outcome = shell('true < "$PIPE" & "$speedwell" mxp -N 64 --json "$PIPE" > /dev/null',
                         {"PIPE": self.pipe})
         self.assert_refused(outcome, f"cannot write '{self.pipe}'", "Broken pipe")
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A user's program: it solves, catches Lupine's exceptions, and uses every function of the public
-// headers.
-#include <lupine/lupine.hpp>
+// A user's program: it solves, catches Speedwell's exceptions, and uses every function of the
+// public headers.
+#include <speedwell/speedwell.hpp>
 
 #include <cmath>
 #include <cstdio>
@@ -15,20 +15,20 @@ int check(bool ok, const char* what) {
   return ok ? 0 : 1;
 }
 
-bool refused(const lupine::BenchmarkOptions& options) {
+bool refused(const speedwell::BenchmarkOptions& options) {
   try {
-    lupine::mxp(MPI_COMM_WORLD, options);
-  } catch (const lupine::Fault&) {
+    speedwell::mxp(MPI_COMM_WORLD, options);
+  } catch (const speedwell::Fault&) {
     return false;
-  } catch (const lupine::UsageError& error) {
+  } catch (const speedwell::UsageError& error) {
     return std::string(error.what()).find('\n') == std::string::npos;
   }
   return false;
 }
 
-/// Uses those functions of lupine/solve.hpp that examples/ does not use.
+/// Uses those functions of speedwell/solve.hpp that examples/ does not use.
 int solve_systems() {
-  using namespace lupine;
+  using namespace speedwell;
   int failures = 0;
   const Matrix a = Matrix::from_function(
       50, [](std::int64_t i, std::int64_t j) { return i == j ? 60. : 1. / (1. + double(i + j)); });
@@ -48,7 +48,7 @@ int solve_systems() {
 }
 
 int run() {
-  using namespace lupine;
+  using namespace speedwell;
   int failures = 0;
   BenchmarkOptions options;
   options.n = 200;
@@ -76,7 +76,7 @@ int run() {
   failures += check(name(BroadcastMethod::ring) == "1ring", "1ring has another name");
   failures += check(allowed_names<RefineMethod>() == "auto, ir, gmres", "names of the methods");
   failures += check(name(GridOrder::row) == "row" && name(DeviceKind::cpu) == "cpu", "names");
-  failures += check(version() == LUPINE_PACKAGE_VERSION, "headers and library differ");
+  failures += check(version() == SPEEDWELL_PACKAGE_VERSION, "headers and library differ");
   failures += check(!revision().empty(), "no revision");
   return failures;
 }

@@ -13,7 +13,7 @@
 
 #include "catch.hpp"
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 
 /// What the environment says while this lives.
 class Environment {
@@ -79,4 +79,4 @@ __global__ inline void add_one(float* x, int n) {
   if (i < n) x[i] += 1;
 }
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation

@@ -13,7 +13,7 @@
 
 #include "bench.hpp"
 
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 namespace {
 
@@ -83,7 +83,7 @@ __global__ void barrier_for_some(int n) {
 
 /// Copies n numbers in one stream and adds one in another; how many came out wrong.
 int wrong_after_copy(bool with_event, int seed) {
-  const Environment environment("LUPINE_EMULATION_SEED", std::to_string(seed));
+  const Environment environment("SPEEDWELL_EMULATION_SEED", std::to_string(seed));
   const int n = 100;
   const Stream copies;
   const Stream kernels;
@@ -109,7 +109,7 @@ int wrong_after_copy(bool with_event, int seed) {
 
 template <unsigned last, bool with_barrier>
 int wrong_after_reverse(int seed) {
-  const Environment environment("LUPINE_EMULATION_SEED", std::to_string(seed));
+  const Environment environment("SPEEDWELL_EMULATION_SEED", std::to_string(seed));
   const int n = 1024;
   const Stream stream;
   std::vector<int> values(n);
@@ -204,7 +204,7 @@ TEST_CASE("writes outside of an allocation are noticed", "[emulation]") {
 }
 
 TEST_CASE("memory is limited, not initialized and aligned to 256 bytes only", "[emulation]") {
-  const Environment environment("LUPINE_EMULATED_MEMORY", "10000");
+  const Environment environment("SPEEDWELL_EMULATED_MEMORY", "10000");
   const Stream stream;
   const Array<float> x(2000);
   std::size_t free = 0;
@@ -281,7 +281,7 @@ TEST_CASE("events tell the time and whether they are done", "[emulation]") {
 
 TEST_CASE("errors can be asked for, and there may be no device", "[emulation]") {
   {
-    const Environment environment("LUPINE_EMULATED_FAILURE", "cudaMemsetAsync:2");
+    const Environment environment("SPEEDWELL_EMULATED_FAILURE", "cudaMemsetAsync:2");
     const Stream stream;
     const Array<float> x(10);
     CHECK(cudaMemsetAsync(x.data, 0, 40, stream.id) == cudaSuccess);
@@ -291,13 +291,13 @@ TEST_CASE("errors can be asked for, and there may be no device", "[emulation]") 
     CHECK(cudaGetLastError() == cudaErrorLaunchFailure);
   }
   {
-    const Environment environment("LUPINE_EMULATED_FAILURE", "cudaMalloc:1:2");
+    const Environment environment("SPEEDWELL_EMULATED_FAILURE", "cudaMalloc:1:2");
     float* x = nullptr;
     CHECK(cudaMalloc(&x, 40) == cudaErrorMemoryAllocation);
     CHECK(cudaMalloc(&x, 40) == cudaSuccess);
     CHECK(cudaFree(x) == cudaSuccess);
   }
-  const Environment environment("LUPINE_EMULATED_GPUS", "0");
+  const Environment environment("SPEEDWELL_EMULATED_GPUS", "0");
   int count = -1;
   CHECK(cudaGetDeviceCount(&count) == cudaErrorNoDevice);
   CHECK(count == 0);

@@ -10,7 +10,7 @@
 
 #include "bench.hpp"
 
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 namespace {
 

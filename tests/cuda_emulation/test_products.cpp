@@ -13,7 +13,7 @@
 
 #include "bench.hpp"
 
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 namespace {
 

@@ -21,7 +21,7 @@
 #include "element/rounding.hpp"
 #include "plain.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// Sizes around those at which kernels change their method.
 inline const std::vector<std::int64_t> orders{1,   2,   15,  16,  17,  31,  32,  33,  63,  64, 65,
@@ -360,4 +360,4 @@ inline Factored factored(Bench& b, Floats a) {
   return {std::move(a), std::move(lu), condition};
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

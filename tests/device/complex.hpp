@@ -8,7 +8,7 @@
 
 #include "device/bench.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 template <class T>
 using Numbers = DeviceMatrix<std::complex<T>>;
@@ -67,4 +67,4 @@ inline Plain first_columns(const Plain& e) {
   return pairs;
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

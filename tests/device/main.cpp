@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lupine_device_tests [--device cpu|cuda] [Catch2's arguments]: tests every operation of every
+// speedwell_device_tests [--device cpu|cuda] [Catch2's arguments]: tests every operation of every
 // device of this machine, or of the device that is named.
 #include <iostream>
 #include <vector>
@@ -7,8 +7,8 @@
 #include "catch.hpp"
 #include "device_choice.hpp"
 
-using namespace lupine;
-using namespace lupine::test;
+using namespace speedwell;
+using namespace speedwell::test;
 
 namespace {
 

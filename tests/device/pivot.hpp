@@ -13,7 +13,7 @@
 
 #include "device/bench.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 template <class T>
 inline constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
@@ -86,4 +86,4 @@ inline Indices some_rows(Bench& b, std::int64_t rows, std::int64_t count) {
   return all;
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -3,7 +3,7 @@
 // after the other.
 #include "device/bench.hpp"
 
-namespace lupine::test::chain_tests {
+namespace speedwell::test::chain_tests {
 namespace {
 
 constexpr std::int64_t order = 96;
@@ -131,4 +131,4 @@ TEST_CASE("events alone keep panels and updates in order", "[chain]") {
     CHECK(difference <= 0x1p-8 * moved);
   }
 }
-}  // namespace lupine::test::chain_tests
+}  // namespace speedwell::test::chain_tests

@@ -4,7 +4,7 @@
 
 #include "device/user_matrix.hpp"
 
-namespace lupine::test::user_matrix_tests {
+namespace speedwell::test::user_matrix_tests {
 
 TEST_CASE("checksums_of_columns: what changes in a column changes its sum alone", "[user]") {
   Bench b;
@@ -105,4 +105,4 @@ TEST_CASE("checksums see the places of numbers", "[user]") {
         }
 }
 
-}  // namespace lupine::test::user_matrix_tests
+}  // namespace speedwell::test::user_matrix_tests

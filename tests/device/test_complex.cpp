@@ -3,7 +3,7 @@
 #include "device/complex.hpp"
 #include "device/pivot.hpp"
 
-namespace lupine::test::complex_tests {
+namespace speedwell::test::complex_tests {
 namespace {
 
 template <class T>
@@ -229,4 +229,4 @@ TEMPLATE_TEST_CASE("vectors of complex numbers between pairs and planes", "[comp
       CHECK(wrong == 0);
     }
 }
-}  // namespace lupine::test::complex_tests
+}  // namespace speedwell::test::complex_tests

@@ -4,7 +4,7 @@
 #include "device/pivot.hpp"
 #include "panel.hpp"
 
-namespace lupine::test::complex_panel_tests {
+namespace speedwell::test::complex_panel_tests {
 namespace {
 
 using Reference = std::complex<long double>;
@@ -302,4 +302,4 @@ TEMPLATE_TEST_CASE("a complex panel of all operations", "[complex][pivot]", floa
                     std::int64_t i, std::int64_t j) { return bound * size(i, j); }) <= 1);
     }
 }
-}  // namespace lupine::test::complex_panel_tests
+}  // namespace speedwell::test::complex_panel_tests

@@ -8,7 +8,7 @@
 #include "element/two_sum.hpp"
 #include "quad_type.hpp"
 
-namespace lupine::test::extended_tests {
+namespace speedwell::test::extended_tests {
 namespace {
 
 struct Shape {
@@ -162,4 +162,4 @@ TEST_CASE("multiply_extended: no sum depends on the number of threads", "[extend
     }
 }
 
-}  // namespace lupine::test::extended_tests
+}  // namespace speedwell::test::extended_tests

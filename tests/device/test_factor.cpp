@@ -6,7 +6,7 @@
 #include "core/numbers.hpp"
 #include "device/bench.hpp"
 
-namespace lupine::test::factor_tests {
+namespace speedwell::test::factor_tests {
 namespace {
 
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
@@ -404,4 +404,4 @@ TEMPLATE_TEST_CASE("prepare_diagonal: all solves read L\\U that was factored wit
   b.device->prepare_diagonal(*b.queue, nothing.view());
   b.queue->synchronize();
 }
-}  // namespace lupine::test::factor_tests
+}  // namespace speedwell::test::factor_tests

@@ -4,7 +4,7 @@
 #include "core/numbers.hpp"
 #include "device/bench.hpp"
 
-namespace lupine::test::generate_tests {
+namespace speedwell::test::generate_tests {
 namespace {
 
 const std::vector<MatrixKind> kinds{MatrixKind::scaled_diagonal, MatrixKind::fasi_higham,
@@ -177,4 +177,4 @@ TEST_CASE("multiply_generated: large and small vectors, a few blocks of a large 
     for (const MatrixKind kind : kinds)
       if (kind != MatrixKind::dominant || part.n <= 180000) check_product(b, part, kind, 1);
 }
-}  // namespace lupine::test::generate_tests
+}  // namespace speedwell::test::generate_tests

@@ -7,7 +7,7 @@
 #include "core/numbers.hpp"
 #include "device/bench.hpp"
 
-namespace lupine::test::leaf_tests {
+namespace speedwell::test::leaf_tests {
 namespace {
 
 /// A panel, its pivots and its status, factored in columns [begin, end).
@@ -122,4 +122,4 @@ TEST_CASE("a leaf that does not fit stays as it is", "[panel]") {
   check<double>(b, random_panel(b, 50, 40), 0, 40, false);  // too many columns
   check<float>(b, random_panel(b, 9000, 4), 0, 4, false);   // too many rows for some GPUs
 }
-}  // namespace lupine::test::leaf_tests
+}  // namespace speedwell::test::leaf_tests

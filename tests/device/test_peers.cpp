@@ -5,7 +5,7 @@
 
 #include "device/bench.hpp"
 
-namespace lupine::test::peers_tests {
+namespace speedwell::test::peers_tests {
 namespace {
 
 std::unique_ptr<PeerGroup> alone(Bench& b) {
@@ -92,4 +92,4 @@ TEST_CASE("several groups exist at the same time", "[peers]") {
     b.queue->synchronize();
   }
 }
-}  // namespace lupine::test::peers_tests
+}  // namespace speedwell::test::peers_tests

@@ -2,7 +2,7 @@
 // The search for a pivot, the exchange of rows, and the elimination of a column.
 #include "device/pivot.hpp"
 
-namespace lupine::test::pivot_tests {
+namespace speedwell::test::pivot_tests {
 namespace {
 
 // Numbers of rows around the sizes of thread blocks, and one above the number of all threads.
@@ -300,4 +300,4 @@ TEMPLATE_TEST_CASE("offered pivots: the largest, of these the lowest row, on eve
   check_offers<TestType>(b, {{3, 1}, {2, 3}, {3, 1}}, 5, 0);    // and not by one of them
   check_offers<TestType>(b, {{0, 0}, {-1, -1}, {0, 0}}, 4, 0);  // no row at all; zeros
 }
-}  // namespace lupine::test::pivot_tests
+}  // namespace speedwell::test::pivot_tests

@@ -4,7 +4,7 @@
 #include "device/pivot.hpp"
 #include "panel.hpp"
 
-namespace lupine::test::pivoted_panel_tests {
+namespace speedwell::test::pivoted_panel_tests {
 namespace {
 
 // Checks |L X - B| <= n u |L| |X|. The solve must take nothing from outside of the triangle, but
@@ -240,4 +240,4 @@ TEMPLATE_TEST_CASE("a panel without a usable pivot names the first column", "[pi
     CHECK(panel.status.get().bad_pivot == 13);
   }
 }
-}  // namespace lupine::test::pivoted_panel_tests
+}  // namespace speedwell::test::pivoted_panel_tests

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory, copies, queues and events.
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <thread>
 
 #include "core/clock.hpp"
 #include "device/bench.hpp"
 
-namespace lupine::test::queues_tests {
+namespace speedwell::test::queues_tests {
 TEST_CASE("a device describes itself", "[queues]") {
   const Bench b;
   CHECK(b.device->kind() == device_choice().device);
@@ -197,4 +197,4 @@ TEMPLATE_TEST_CASE("copy: equal bits for every shape", "[queues]", float, double
     CHECK(to.plain().data == from.plain().data);
   }
 }
-}  // namespace lupine::test::queues_tests
+}  // namespace speedwell::test::queues_tests

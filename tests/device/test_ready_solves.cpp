@@ -6,7 +6,7 @@
 #include "core/numbers.hpp"
 #include "device/bench.hpp"
 
-namespace lupine::test::ready_solves_tests {
+namespace speedwell::test::ready_solves_tests {
 namespace {
 
 /// The inverse of a triangle of L\U in FP64, without the ones of L.
@@ -177,4 +177,4 @@ TEST_CASE("solves with L in FP64 that is ready are those of FP64", "[solve][read
     }
   }
 }
-}  // namespace lupine::test::ready_solves_tests
+}  // namespace speedwell::test::ready_solves_tests

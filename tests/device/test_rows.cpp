@@ -2,7 +2,7 @@
 // The operations that move rows: permute, gather and scatter.
 #include "device/pivot.hpp"
 
-namespace lupine::test::rows_tests {
+namespace speedwell::test::rows_tests {
 namespace {
 
 // 16-bit elements are moved as they are.
@@ -138,4 +138,4 @@ TEMPLATE_TEST_CASE("gather_rows may take a row twice, and an empty matrix is all
   b.device->permute_rows(*b.queue, indices.data(), indices.data(), 3, no_columns);
   CHECK(a.unchanged());
 }
-}  // namespace lupine::test::rows_tests
+}  // namespace speedwell::test::rows_tests

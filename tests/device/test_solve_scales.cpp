@@ -5,7 +5,7 @@
 
 #include "device/bench.hpp"
 
-namespace lupine::test::solve_scales_tests {
+namespace speedwell::test::solve_scales_tests {
 namespace {
 
 constexpr std::int64_t strip = 256;
@@ -185,4 +185,4 @@ TEST_CASE("rounded solves: solutions far larger than right-hand sides do not ove
       });
   }
 }
-}  // namespace lupine::test::solve_scales_tests
+}  // namespace speedwell::test::solve_scales_tests

@@ -5,7 +5,7 @@
 
 #include "device/bench.hpp"
 
-namespace lupine::test::substitution_tests {
+namespace speedwell::test::substitution_tests {
 namespace {
 
 struct Solve {
@@ -97,4 +97,4 @@ TEST_CASE("solves read one triangle, and add in the same order every time", "[so
     }
   }
 }
-}  // namespace lupine::test::substitution_tests
+}  // namespace speedwell::test::substitution_tests

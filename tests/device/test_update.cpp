@@ -4,7 +4,7 @@
 
 #include "device/bench.hpp"
 
-namespace lupine::test::update_tests {
+namespace speedwell::test::update_tests {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -468,4 +468,4 @@ TEST_CASE("update of an empty C, or with empty L and U, changes nothing", "[upda
       });
     }
 }
-}  // namespace lupine::test::update_tests
+}  // namespace speedwell::test::update_tests

@@ -4,7 +4,7 @@
 
 #include "device/user_matrix.hpp"
 
-namespace lupine::test::user_matrix_tests {
+namespace speedwell::test::user_matrix_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -405,4 +405,4 @@ TEST_CASE("add_entries adds several entries of one place in their order", "[user
     }
   }
 }
-}  // namespace lupine::test::user_matrix_tests
+}  // namespace speedwell::test::user_matrix_tests

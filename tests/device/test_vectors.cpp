@@ -3,7 +3,7 @@
 #include "core/numbers.hpp"
 #include "device/bench.hpp"
 
-namespace lupine::test::vectors_tests {
+namespace speedwell::test::vectors_tests {
 namespace {
 
 // Checks Y <- Y - A X and Y - A^T X with an m x n matrix A and `count` vectors. Numbers follow Y in
@@ -120,4 +120,4 @@ TEST_CASE("clear sets a range to zero, and nothing beside it", "[user]") {
   CHECK(std::count(all.begin(), all.end(), 0.0) == 298);
 }
 
-}  // namespace lupine::test::vectors_tests
+}  // namespace speedwell::test::vectors_tests

@@ -6,7 +6,7 @@
 #include "device/bench.hpp"
 #include "device/checksum_keys.hpp"
 
-namespace lupine::test::user_matrix_tests {
+namespace speedwell::test::user_matrix_tests {
 
 struct Shape {
   std::int64_t rows;
@@ -90,4 +90,4 @@ class WholeNumbers {
   Buffer memory_;
 };
 
-}  // namespace lupine::test::user_matrix_tests
+}  // namespace speedwell::test::user_matrix_tests

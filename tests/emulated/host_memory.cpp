@@ -37,7 +37,7 @@ void operator delete(void* at, std::size_t) noexcept {
   operator delete(at);
 }
 
-namespace lupine::test {
+namespace speedwell::test {
 
 std::size_t host_memory_of(const std::function<void()>& work) {
   emulation::restart();
@@ -48,4 +48,4 @@ std::size_t host_memory_of(const std::function<void()>& work) {
   return static_cast<std::size_t>(most.load() - begin) + emulation::most_pinned() - pinned;
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <functional>
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// The largest number of bytes that were allocated at once while work() ran, beyond those before.
 std::size_t host_memory_of(const std::function<void()>& work);
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -12,7 +12,7 @@
 #include "device/bench.hpp"
 #include "device/cuda/lane.hpp"
 
-namespace lupine::test::block_factor_tests {
+namespace speedwell::test::block_factor_tests {
 namespace {
 
 /// So many blocks of threads side by side, for a time.
@@ -151,4 +151,4 @@ TEST_CASE("one kernel says so where its blocks would wait for ever", "[factor]")
   }
   CHECK(stuck == 1);
 }
-}  // namespace lupine::test::block_factor_tests
+}  // namespace speedwell::test::block_factor_tests

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A user's matrix in the memory of the rank's GPU.
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "setup/plan.hpp"
 #include "solve/user_matrix.hpp"
 
-namespace lupine::test::device_matrix_tests {
+namespace speedwell::test::device_matrix_tests {
 namespace {
 
 constexpr std::int64_t n = 150;
@@ -160,4 +160,4 @@ TEST_CASE("a matrix in the memory of a GPU that the rank cannot use there is ref
   CHECK_THAT(refusal_of([&] { solved(Matrix::dense(n, a.data(), n), DeviceKind::cuda); }),
              ContainsSubstring(refusal));
 }
-}  // namespace lupine::test::device_matrix_tests
+}  // namespace speedwell::test::device_matrix_tests

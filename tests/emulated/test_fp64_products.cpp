@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which FP64 products cuBLAS emulates by integers: what Lupine tells each handle decides, and never
-// the environment.
+// Which FP64 products cuBLAS emulates by integers: what Speedwell tells each handle decides, and
+// never the environment.
 #include <cuda_emulation.hpp>
-#include <lupine/error.hpp>
-#include <lupine/solve.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <string>
@@ -15,7 +15,7 @@
 #include "device_choice.hpp"
 #include "setup/footprint.hpp"
 
-namespace lupine::test::fp64_products_tests {
+namespace speedwell::test::fp64_products_tests {
 using emulation::Environment;
 
 namespace {
@@ -117,4 +117,4 @@ TEST_CASE("a solve's FP64 step takes emulated products, and other steps have non
     CHECK((emulation::calls_of("emulated product") > before) == (precision == Precision::fp64));
   }
 }
-}  // namespace lupine::test::fp64_products_tests
+}  // namespace speedwell::test::fp64_products_tests

@@ -9,7 +9,7 @@
 #include "cuda_emulation/bench.hpp"
 #include "device/cuda/gpu_memory.hpp"
 
-namespace lupine::test::gpu_memory_tests {
+namespace speedwell::test::gpu_memory_tests {
 namespace {
 
 constexpr std::int64_t size = 1 << 20;
@@ -49,7 +49,7 @@ TEST_CASE("kept memory is there for the next allocation of its size", "[memory]"
 }
 
 TEST_CASE("kept memory is given up where memory runs short", "[memory]") {
-  const emulation::Environment all("LUPINE_EMULATED_MEMORY", "3145728");
+  const emulation::Environment all("SPEEDWELL_EMULATED_MEMORY", "3145728");
   const auto memory = std::make_shared<GpuMemory>();
   memory->keep(true);
   Buffer held = memory->allocate(size);
@@ -72,4 +72,4 @@ TEST_CASE("memory that outlives its device is given back", "[memory]") {
   buffer = {};
   CHECK(calls() == std::pair(1L, 1L));
 }
-}  // namespace lupine::test::gpu_memory_tests
+}  // namespace speedwell::test::gpu_memory_tests

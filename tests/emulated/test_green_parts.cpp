@@ -9,10 +9,10 @@
 #include "device/cuda/lane.hpp"
 #include "device_choice.hpp"
 
-namespace lupine::test::green_parts_tests {
+namespace speedwell::test::green_parts_tests {
 namespace {
 
-constexpr const char* green_contexts = "LUPINE_EMULATED_GREEN_CONTEXTS";
+constexpr const char* green_contexts = "SPEEDWELL_EMULATED_GREEN_CONTEXTS";
 
 BenchmarkRun run(std::int64_t reserve) {
   BenchmarkOptions options;
@@ -65,7 +65,7 @@ TEST_CASE("without green contexts, algorithms keep to the limit", "[parts]") {
 }
 
 TEST_CASE("a part leaves the multiprocessors that it should", "[parts]") {
-  const emulation::Environment environment("LUPINE_EMULATED_MULTIPROCESSORS", "133");
+  const emulation::Environment environment("SPEEDWELL_EMULATED_MULTIPROCESSORS", "133");
   const std::shared_ptr<GreenParts> parts = GreenParts::make(0);
   REQUIRE(parts != nullptr);
   CHECK(parts->unit() == 2);
@@ -97,4 +97,4 @@ TEST_CASE("a lane that goes on in a part does so behind its own work", "[parts]"
     CHECK(found == i * 0x01010101);
   }
 }
-}  // namespace lupine::test::green_parts_tests
+}  // namespace speedwell::test::green_parts_tests

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A user's matrix is moved to a GPU without a copy of it in host memory.
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cmath>
 #include <cstdio>
@@ -15,7 +15,7 @@
 #include "solve/user_matrix.hpp"
 #include "source/matrix_file.hpp"
 
-namespace lupine::test::host_memory_tests {
+namespace speedwell::test::host_memory_tests {
 namespace {
 
 double element(std::int64_t i, std::int64_t j) {
@@ -161,4 +161,4 @@ TEST_CASE("a whole solution on a GPU holds no copy of A in host memory", "[memor
   });
   CHECK(static_cast<std::int64_t>(taken) < part_bytes(grid, n, 64) * 3 / 4);
 }
-}  // namespace lupine::test::host_memory_tests
+}  // namespace speedwell::test::host_memory_tests

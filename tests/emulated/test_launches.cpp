@@ -13,7 +13,7 @@
 #include "device/cuda/check.hpp"
 #include "device/cuda/lane.hpp"
 
-namespace lupine::test::launch_tests {
+namespace speedwell::test::launch_tests {
 namespace {
 
 long operations_given() {
@@ -123,4 +123,4 @@ TEST_CASE("an operation of a step gives a GPU few kernels", "[launches]") {
     device.synchronize_all();
   }
 }
-}  // namespace lupine::test::launch_tests
+}  // namespace speedwell::test::launch_tests

@@ -12,11 +12,11 @@
 #include "matrix/panel_ring.hpp"
 #include "pipeline.hpp"
 
-namespace lupine::test::lookahead_tests {
+namespace speedwell::test::lookahead_tests {
 namespace {
 
 std::string order() {
-  const char* value = std::getenv("LUPINE_EMULATION_ORDER");
+  const char* value = std::getenv("SPEEDWELL_EMULATION_ORDER");
   return value == nullptr ? "" : value;
 }
 
@@ -104,4 +104,4 @@ TEST_CASE("a panel and the update beside it do not wait for each other", "[.orde
         CHECK(all.all_reduce(std::int64_t{steps}, Reduction::sum) > 0);
       }
 }
-}  // namespace lupine::test::lookahead_tests
+}  // namespace speedwell::test::lookahead_tests

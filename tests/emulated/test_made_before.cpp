@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "device_choice.hpp"
 
-namespace lupine::test::made_before_tests {
+namespace speedwell::test::made_before_tests {
 TEST_CASE("handles and memory are made before messages are under way", "[.order]") {
   for (const Benchmark benchmark : {Benchmark::mxp, Benchmark::hpl})
     for (const int lookahead : {0, 1})
@@ -27,4 +27,4 @@ TEST_CASE("handles and memory are made before messages are under way", "[.order]
         CHECK(emulation::calls_of("made beside messages") == before);
       }
 }
-}  // namespace lupine::test::made_before_tests
+}  // namespace speedwell::test::made_before_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An allocation that a GPU refuses in the middle of a run; and updates of a very large C.
 #include <cuda_emulation.hpp>
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cstdint>
 #include <cstdlib>
@@ -16,7 +16,7 @@
 #include "device_choice.hpp"
 #include "pipeline.hpp"
 
-namespace lupine::test::memory_failures_tests {
+namespace speedwell::test::memory_failures_tests {
 namespace {
 
 Solution solved() {
@@ -45,7 +45,7 @@ TEST_CASE("a refused allocation of a rank alone is OutOfMemory, and the next sol
   for (long call = 1; call <= calls; ++call) {
     CAPTURE(call);
     const std::string failure = "cudaMalloc:" + std::to_string(call) + ":2";
-    setenv("LUPINE_EMULATED_FAILURE", failure.c_str(), 1);
+    setenv("SPEEDWELL_EMULATED_FAILURE", failure.c_str(), 1);
     emulation::restart();
     try {
       const bool converged = solved().converged;  // CHECK would take the exception
@@ -53,7 +53,7 @@ TEST_CASE("a refused allocation of a rank alone is OutOfMemory, and the next sol
     } catch (const OutOfMemory&) {
       ++refused;
     }
-    unsetenv("LUPINE_EMULATED_FAILURE");
+    unsetenv("SPEEDWELL_EMULATED_FAILURE");
   }
   CHECK(refused > calls / 2);
   emulation::restart();
@@ -83,10 +83,10 @@ TEST_CASE("panels for which one rank has no room are OutOfMemory on all ranks", 
     for (long call = 1; call <= calls; ++call) {
       CAPTURE(call);
       const std::string failure = "cudaMalloc:" + std::to_string(call) + ":2";
-      if (all.rank() == last) setenv("LUPINE_EMULATED_FAILURE", failure.c_str(), 1);
+      if (all.rank() == last) setenv("SPEEDWELL_EMULATED_FAILURE", failure.c_str(), 1);
       emulation::restart();
       CHECK_THROWS_AS(allocate(), OutOfMemory);
-      unsetenv("LUPINE_EMULATED_FAILURE");
+      unsetenv("SPEEDWELL_EMULATED_FAILURE");
     }
     emulation::restart();
     CHECK(p.factor(plan).usable());
@@ -135,4 +135,4 @@ TEST_CASE("no product of an update spans 2^31 elements of C", "[memory]") {
   }
   CHECK(wrong == 0);
 }
-}  // namespace lupine::test::memory_failures_tests
+}  // namespace speedwell::test::memory_failures_tests

@@ -11,7 +11,7 @@
 #include "device/cuda/products.hpp"
 #include "device_choice.hpp"
 
-namespace lupine::test::product_trials_tests {
+namespace speedwell::test::product_trials_tests {
 namespace {
 
 // Some 2^30 operations: hardly more than are worth a trial.
@@ -22,7 +22,7 @@ constexpr std::int64_t k = 512;
 /// What cuBLASLt offers while this lives.
 struct Offer : emulation::Environment {
   explicit Offer(const std::string& algorithms)
-      : Environment("LUPINE_EMULATED_ALGORITHMS", algorithms) {}
+      : Environment("SPEEDWELL_EMULATED_ALGORITHMS", algorithms) {}
 };
 
 /// Products of one device in FP32, and how often each algorithm ran.
@@ -204,7 +204,7 @@ TEST_CASE("a product takes the next algorithm where one is refused in the run", 
 
 TEST_CASE("an error that is no refusal ends the product", "[products]") {
   Bench bench;
-  const emulation::Environment failure("LUPINE_EMULATED_FAILURE", "cublasLtMatmul:1");
+  const emulation::Environment failure("SPEEDWELL_EMULATED_FAILURE", "cublasLtMatmul:1");
   CHECK_THROWS_WITH(bench.start(), ContainsSubstring("cublasLtMatmul failed"));
 }
 
@@ -267,7 +267,7 @@ TEST_CASE("nothing is timed outside of a rehearsal, and no small product", "[pro
 }
 
 TEST_CASE("a choice without times is the heuristic's", "[products]") {
-  const emulation::Environment order("LUPINE_EMULATION_ORDER", "low-first");  // nothing runs yet
+  const emulation::Environment order("SPEEDWELL_EMULATION_ORDER", "low-first");  // nothing runs yet
   const Offer offer("1,0,x0");
   Bench bench;
   bench.rehearse(true);
@@ -298,4 +298,4 @@ TEST_CASE("a benchmark's warm-up tries algorithms, and its run does not", "[prod
   CHECK(recorded > 0);
   CHECK(runner.run().result.passed);
 }
-}  // namespace lupine::test::product_trials_tests
+}  // namespace speedwell::test::product_trials_tests

@@ -8,7 +8,7 @@
 #include "device/bench.hpp"
 #include "device/cuda/variants.hpp"
 
-namespace lupine::test::variants_tests {
+namespace speedwell::test::variants_tests {
 namespace {
 
 constexpr std::int64_t order = 150;
@@ -130,4 +130,4 @@ TEST_CASE("choices: nothing tried, few from some vectors on, and refused", "[var
   CHECK(other.choose(varied::solves, 100, found(false, 0)).few);
   CHECK(trials == 4);
 }
-}  // namespace lupine::test::variants_tests
+}  // namespace speedwell::test::variants_tests

@@ -10,7 +10,7 @@
 #include "catch.hpp"
 #include "device_choice.hpp"
 
-namespace lupine::test::warm_up_tests {
+namespace speedwell::test::warm_up_tests {
 namespace {
 
 /// What waits for a GPU, or takes the host long: no run may do that between its first step and its
@@ -77,4 +77,4 @@ TEST_CASE("no algorithm is chosen and no kernel loaded while a benchmark is time
   check(Benchmark::mxp, Pivoting::partial, 700, 64, 1, 200);
   check(Benchmark::hpl, Pivoting::partial, 700, 96, 1, 0);
 }
-}  // namespace lupine::test::warm_up_tests
+}  // namespace speedwell::test::warm_up_tests

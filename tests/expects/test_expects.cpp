@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LUPINE_EXPECTS with checks of preconditions. This program and the sources of grid/ in it are
+// SPEEDWELL_EXPECTS with checks of preconditions. This program and the sources of grid/ in it are
 // compiled with these checks in every build. Each violated precondition ends a process of its own.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 #include "grid/distribution.hpp"
 #include "grid/row_moves.hpp"
 
-using namespace lupine;
+using namespace speedwell;
 
 namespace {
 
@@ -65,13 +65,13 @@ void check_broken(const End& end, const std::string& file, const std::string& co
 }
 
 constexpr int checked_half(int even) {
-  LUPINE_EXPECTS(even % 2 == 0);
+  SPEEDWELL_EXPECTS(even % 2 == 0);
   return even / 2;
 }
 static_assert(checked_half(6) == 3);
 
 struct Positive {
-  explicit Positive(int given) : value((LUPINE_EXPECTS(given > 0), given)) {}
+  explicit Positive(int given) : value((SPEEDWELL_EXPECTS(given > 0), given)) {}
   int value;
 };
 
@@ -86,7 +86,7 @@ static_assert(checks_preconditions, "this program is compiled with the checks");
 
 TEST_CASE("the program goes on where a precondition holds", "[expects]") {
   const End end = end_of([] {
-    LUPINE_EXPECTS(sink == 0);
+    SPEEDWELL_EXPECTS(sink == 0);
     use(checked_half(4) + Positive(1).value);
     use(static_cast<double>(Distribution(10, 2, 2, 1).local({2}).value));
     use(power_of_two(1023));
@@ -97,7 +97,7 @@ TEST_CASE("the program goes on where a precondition holds", "[expects]") {
 
 TEST_CASE("a violated precondition ends the program with its condition and place", "[expects]") {
   const int line = __LINE__ + 1;
-  const End end = end_of([] { LUPINE_EXPECTS(sink > 1); });
+  const End end = end_of([] { SPEEDWELL_EXPECTS(sink > 1); });
   CHECK(end.aborted());
   CHECK(end.said ==
         std::string(__FILE__) + ":" + std::to_string(line) + ": broken precondition: sink > 1\n");

@@ -121,7 +121,7 @@ def _record(
     commit = subprocess.run(command, capture_output=True, text=True).stdout.strip() or "unknown"
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     return {
-        "schema": "lupine-faults/1",
+        "schema": "speedwell-faults/1",
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "commit": commit,
         "processor": model.group(1) if model else "unknown",
@@ -140,7 +140,7 @@ def main() -> int:
     counts: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     failed = done = 0
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="lupine-faults-") as folder:
+    with tempfile.TemporaryDirectory(prefix="speedwell-faults-") as folder:
         while (given.runs is None or done < given.runs) and (
             given.minutes is None or time.monotonic() - begin < 60 * given.minutes
         ):

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MARK = "LUPINE_FAULTS_RUN"
+MARK = "SPEEDWELL_FAULTS_RUN"
 SIGNALS = {
     "kill": signal.SIGKILL,
     "terminate": signal.SIGTERM,

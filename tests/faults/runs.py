@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run of `lupine` with a fault, and the judgement of its end."""
+"""One run of `speedwell` with a fault, and the judgement of its end."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def judge(
     # A launcher names the ranks that a signal has ended, the command all others.
     named = re.search(r"\brank \d+\b|\bprocess \d+ on \S+ has waited", ended.text)
     # What memory has made of the numbers, all ranks say together.
-    said = kind in injection.MEMORY and re.search(r"^lupine: |FAILED", ended.text, re.MULTILINE)
+    said = kind in injection.MEMORY and re.search(r"^speedwell: |FAILED", ended.text, re.MULTILINE)
     # Open MPI names no rank that ends before it has started MPI, by a signal or as its start fails:
     # none of our lines either, since that may be before main().
     unstarted = "Primary job  terminated normally" in ended.text or _START_FAILED in ended.text

@@ -5,7 +5,7 @@
 /// another exception, a crash, or a false promise of the parser.
 #pragma once
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lupine::fuzz {
+namespace speedwell::fuzz {
 
 void command_line(std::string_view bytes);   ///< words of the command line, by way of CLI11
 void hpl_dat(std::string_view bytes);        ///< the text of an HPL.dat, and the runs of its lists
@@ -54,4 +54,4 @@ inline std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-}  // namespace lupine::fuzz
+}  // namespace speedwell::fuzz

@@ -2,7 +2,7 @@
 #include "fuzz.hpp"
 #include "io/hpl_dat.hpp"
 
-namespace lupine::fuzz {
+namespace speedwell::fuzz {
 
 void hpl_dat(std::string_view bytes) {
   read_or_refuse([&] {
@@ -15,4 +15,4 @@ void hpl_dat(std::string_view bytes) {
   });
 }
 
-}  // namespace lupine::fuzz
+}  // namespace speedwell::fuzz

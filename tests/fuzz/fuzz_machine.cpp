@@ -2,7 +2,7 @@
 #include "fuzz.hpp"
 #include "model/machine_model.hpp"
 
-namespace lupine::fuzz {
+namespace speedwell::fuzz {
 
 void machine(std::string_view bytes) {
   std::string written;
@@ -12,4 +12,4 @@ void machine(std::string_view bytes) {
          "a machine that is another one when it is written and read");
 }
 
-}  // namespace lupine::fuzz
+}  // namespace speedwell::fuzz

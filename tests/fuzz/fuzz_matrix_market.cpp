@@ -5,7 +5,7 @@
 #include "io/matrix_market.hpp"
 #include "memory_file.hpp"
 
-namespace lupine::fuzz {
+namespace speedwell::fuzz {
 
 namespace {
 
@@ -46,4 +46,4 @@ void matrix_market(std::string_view bytes) {
   });
 }
 
-}  // namespace lupine::fuzz
+}  // namespace speedwell::fuzz

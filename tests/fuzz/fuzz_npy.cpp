@@ -5,7 +5,7 @@
 #include "io/numpy.hpp"
 #include "memory_file.hpp"
 
-namespace lupine::fuzz {
+namespace speedwell::fuzz {
 
 void npy(std::string_view bytes) {
   const MemoryFile input(bytes);
@@ -20,4 +20,4 @@ void npy(std::string_view bytes) {
   });
 }
 
-}  // namespace lupine::fuzz
+}  // namespace speedwell::fuzz

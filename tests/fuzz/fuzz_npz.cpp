@@ -6,7 +6,7 @@
 #include "io/numpy.hpp"
 #include "memory_file.hpp"
 
-namespace lupine::fuzz {
+namespace speedwell::fuzz {
 
 namespace {
 
@@ -29,4 +29,4 @@ void npz(std::string_view bytes) {
   read_or_refuse([&] { read(file, "a"); });
 }
 
-}  // namespace lupine::fuzz
+}  // namespace speedwell::fuzz

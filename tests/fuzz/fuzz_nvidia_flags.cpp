@@ -13,7 +13,7 @@
 #include "io/text.hpp"
 #include "memory_file.hpp"
 
-namespace lupine::fuzz {
+namespace speedwell::fuzz {
 
 namespace {
 
@@ -44,12 +44,12 @@ struct Outcome {
 Outcome run(std::vector<std::string> words) {
   const MemoryFile output("");
   const MemoryFile errors("");
-  words.insert(words.begin(), {"bash", LUPINE_HPL_MXP});
+  words.insert(words.begin(), {"bash", SPEEDWELL_HPL_MXP});
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  std::string place = "BASH_ENV=" LUPINE_FUZZ_FOLDER "/nvidia_flags.sh";
+  std::string place = "BASH_ENV=" SPEEDWELL_FUZZ_FOLDER "/nvidia_flags.sh";
   std::string path = "PATH=/nonexistent";
   std::array<char*, 3> environment{place.data(), path.data(), nullptr};
   posix_spawn_file_actions_t actions;
@@ -91,8 +91,8 @@ void nvidia_flags(std::string_view bytes) {
   for (const std::string& word : started)
     if (word.starts_with("--")) note(word);
   const auto command = std::find(started.begin(), started.end(), "mxp");
-  expect(command != started.end(), "lupine mxp is not started: " + outcome.output);
+  expect(command != started.end(), "speedwell mxp is not started: " + outcome.output);
   read_or_refuse([&] { parse_arguments({command, started.end()}); });
 }
 
-}  // namespace lupine::fuzz
+}  // namespace speedwell::fuzz

@@ -7,7 +7,7 @@
 #include "app/option.hpp"
 #include "fuzz.hpp"
 
-namespace lupine::fuzz {
+namespace speedwell::fuzz {
 
 namespace {
 
@@ -53,4 +53,4 @@ void command_line(std::string_view bytes) {
   read_or_refuse([&] { parse_arguments(words); });
 }
 
-}  // namespace lupine::fuzz
+}  // namespace speedwell::fuzz

@@ -4,7 +4,7 @@
 #include "fuzz.hpp"
 #include "io/profile.hpp"
 
-namespace lupine::fuzz {
+namespace speedwell::fuzz {
 
 void profile(std::string_view bytes) {
   read_or_refuse([&] {
@@ -17,4 +17,4 @@ void profile(std::string_view bytes) {
   });
 }
 
-}  // namespace lupine::fuzz
+}  // namespace speedwell::fuzz

@@ -6,6 +6,6 @@
 #include "fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  lupine::fuzz::LUPINE_FUZZ_TARGET({reinterpret_cast<const char*>(data), size});
+  speedwell::fuzz::SPEEDWELL_FUZZ_TARGET({reinterpret_cast<const char*>(data), size});
   return 0;
 }

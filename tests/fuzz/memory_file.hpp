@@ -11,7 +11,7 @@
 
 #include "fuzz.hpp"
 
-namespace lupine::fuzz {
+namespace speedwell::fuzz {
 
 class MemoryFile {
  public:
@@ -37,4 +37,4 @@ class MemoryFile {
   int descriptor_;
 };
 
-}  // namespace lupine::fuzz
+}  // namespace speedwell::fuzz

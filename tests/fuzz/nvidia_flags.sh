@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 # What bash reads before run/hpl-mxp.sh: functions in the place of every command that the script
-# would start, lupine too, which prints its words, a line each.
+# would start, speedwell too, which prints its words, a line each.
 exec() {
   local word
   for word in "$@"; do printf '%s\0' "$word"; done
   exit 0
 }
 numactl() { :; }
-lupine() { :; }
+speedwell() { :; }
 dirname() { echo /nonexistent; }
 readlink() { echo /nonexistent; }
-type() { echo lupine; }
+type() { echo speedwell; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Gives every file of the corpora to its target, in a build with any compiler.
-/// usage: lupine_fuzz_replay FOLDER, with a folder for each target
+/// usage: speedwell_fuzz_replay FOLDER, with a folder for each target
 #include <array>
 #include <cstdio>
 #include <exception>
@@ -13,7 +13,7 @@
 namespace {
 
 namespace fs = std::filesystem;
-using namespace lupine;
+using namespace speedwell;
 
 struct Target {
   std::string name;
@@ -57,7 +57,7 @@ int replay(const Target& target, const fs::path& folder) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fprintf(stderr, "usage: lupine_fuzz_replay FOLDER\n");
+    std::fprintf(stderr, "usage: speedwell_fuzz_replay FOLDER\n");
     return 2;
   }
   try {
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
       failures += replay(target, fs::path(argv[1]) / target.name);
     return failures > 0 ? 1 : 0;
   } catch (const fs::filesystem_error& error) {
-    std::fprintf(stderr, "lupine_fuzz_replay: %s\n", error.what());
+    std::fprintf(stderr, "speedwell_fuzz_replay: %s\n", error.what());
     return 3;
   }
 }

@@ -11,7 +11,7 @@
 #include "pipeline.hpp"
 #include "world.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -67,4 +67,4 @@ inline MultiVector local(const Distribution& mine, const std::vector<Vector>& wh
   return together(mine.local_size(), parts);
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lupine_mpi_tests [--device cpu|cuda] [--comm auto|mpi|staged|nccl] [Catch2's arguments]
+// speedwell_mpi_tests [--device cpu|cuda] [--comm auto|mpi|staged|nccl] [Catch2's arguments]
 #include "catch.hpp"
 
 #include <chrono>
@@ -12,7 +12,7 @@
 #include "device_choice.hpp"
 #include "setup/placement.hpp"
 
-using namespace lupine;
+using namespace speedwell;
 
 namespace {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// What the suites of lupine::solve and of Factorization have in common.
+/// What the suites of speedwell::solve and of Factorization have in common.
 #pragma once
 
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@
 #include "pipeline.hpp"
 #include "sources.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 /// Whether the tests run on GPUs, which are emulated and slow.
 inline bool emulated() {
@@ -106,4 +106,4 @@ inline Errors errors_of(const Exact& s, std::span<const double> x, std::int64_t 
       [&](auto i) { return s.x(i, k); }, x);
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

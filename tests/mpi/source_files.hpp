@@ -20,7 +20,7 @@
 #include "mpi/sources.hpp"
 #include "source/matrix_file.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 namespace fs = std::filesystem;
 
@@ -143,4 +143,4 @@ inline std::string coordinates(std::int64_t n, Stored half, const Element& eleme
          std::to_string(n) + " " + std::to_string(n) + " " + std::to_string(count) + "\n" + lines;
 }
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -3,8 +3,8 @@
 /// Checks of sources of A and b, on every grid of all ranks.
 #pragma once
 
-#include <lupine/error.hpp>
-#include <lupine/solve.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@
 #include "source/source.hpp"
 #include "world.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 
 using Element = std::function<double(std::int64_t, std::int64_t)>;
 
@@ -234,4 +234,4 @@ struct LocalPart {
   std::vector<double> memory;
 };
 
-}  // namespace lupine::test
+}  // namespace speedwell::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/benchmark.hpp>
-#include <lupine/error.hpp>
+#include <speedwell/benchmark.hpp>
+#include <speedwell/error.hpp>
 
 #include <cmath>
 #include <functional>
@@ -17,7 +17,7 @@
 #include "device_choice.hpp"
 #include "world.hpp"
 
-namespace lupine::test::bench_tests {
+namespace speedwell::test::bench_tests {
 namespace {
 
 template <class Problem>
@@ -95,7 +95,7 @@ void require_told(const Communicator& all) {
   try {
     tell_others(all, some);
     FAIL("no error");
-  } catch (const lupine::Error& error) {
+  } catch (const speedwell::Error& error) {
     CHECK(typeid(error) == typeid(Error));
     CHECK(error.what() == std::string("no"));
   }
@@ -315,4 +315,4 @@ TEST_CASE("too few iterations end in a failed run", "[bench]") {
   CHECK(result.iterations == 1);
   CHECK_FALSE(result.admissible);
 }
-}  // namespace lupine::test::bench_tests
+}  // namespace speedwell::test::bench_tests

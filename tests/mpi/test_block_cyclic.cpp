@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Systems whose matrices are distributed already: in place, or redistributed into larger blocks.
-#include <lupine/error.hpp>
-#include <lupine/solve.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 #include "solve/stepped_solver.hpp"
 #include "sources.hpp"
 
-namespace lupine::test::block_cyclic_tests {
+namespace speedwell::test::block_cyclic_tests {
 namespace {
 
 double waves(std::int64_t i, std::int64_t j) {
@@ -192,4 +192,4 @@ TEST_CASE("a matrix stays in its blocks where memory is short", "[solve]") {
   o.run.nb = 0;
   CHECK_NOTHROW(SteppedSolver(MPI_COMM_WORLD, a, o, {}));
 }
-}  // namespace lupine::test::block_cyclic_tests
+}  // namespace speedwell::test::block_cyclic_tests

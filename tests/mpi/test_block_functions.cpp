@@ -8,7 +8,7 @@
 #include "refusal.hpp"
 #include "sources.hpp"
 
-namespace lupine::test::block_functions_tests {
+namespace speedwell::test::block_functions_tests {
 namespace {
 
 double value(std::int64_t i, std::int64_t j) {
@@ -123,4 +123,4 @@ TEST_CASE("an interrupt is asked between blocks", "[sources][interrupt]") {
                   Interrupted);
   CHECK(calls <= 4);
 }
-}  // namespace lupine::test::block_functions_tests
+}  // namespace speedwell::test::block_functions_tests

@@ -11,7 +11,7 @@
 #include "held_problem.hpp"
 #include "refine/residual_sketch.hpp"
 
-namespace lupine::test::blocks_of_vectors_tests {
+namespace speedwell::test::blocks_of_vectors_tests {
 namespace {
 
 /// The power of two by which entry g of a vector is scaled.
@@ -386,4 +386,4 @@ TEST_CASE("GMRES solves for several right-hand sides as for each alone", "[refin
   }
 }
 
-}  // namespace lupine::test::blocks_of_vectors_tests
+}  // namespace speedwell::test::blocks_of_vectors_tests

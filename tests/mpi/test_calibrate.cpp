@@ -12,7 +12,7 @@
 #include "device_choice.hpp"
 #include "refusal.hpp"
 
-namespace lupine::test::calibrate_tests {
+namespace speedwell::test::calibrate_tests {
 namespace {
 
 /// Emulated GPUs need none to be sure: nobody asks how fast they are.
@@ -152,4 +152,4 @@ TEST_CASE("a calibration refuses the file of another machine", "[calibrate]") {
   for (const double time : {0., -1., std::numeric_limits<double>::infinity(), std::nan("")})
     CHECK_THAT(refusal_with(other, time), ContainsSubstring("allowed: seconds above 0"));
 }
-}  // namespace lupine::test::calibrate_tests
+}  // namespace speedwell::test::calibrate_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that differ between ranks end on all of them with one line.
-#include <lupine/benchmark.hpp>
-#include <lupine/solve.hpp>
+#include <speedwell/benchmark.hpp>
+#include <speedwell/solve.hpp>
 
 #include <string>
 #include <vector>
@@ -10,7 +10,7 @@
 #include "device_choice.hpp"
 #include "sources.hpp"
 
-namespace lupine::test::calls_tests {
+namespace speedwell::test::calls_tests {
 namespace {
 
 constexpr std::int64_t n = 12;
@@ -192,4 +192,4 @@ TEST_CASE("ranks that solve with different options are refused", "[solve][calls]
   CHECK(refused([](SolveOptions& o) { o.condition = ConditionCheck::off; }).starts_with(begin));
   CHECK(refused([](SolveOptions& o) { o.strict = !o.strict; }).starts_with(begin));
 }
-}  // namespace lupine::test::calls_tests
+}  // namespace speedwell::test::calls_tests

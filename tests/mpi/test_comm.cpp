@@ -20,9 +20,9 @@
 #include "core/clock.hpp"
 #include "world.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
-namespace lupine::test::comm_tests {
+namespace speedwell::test::comm_tests {
 namespace {
 
 constexpr std::int64_t MiB = std::int64_t{1} << 20;
@@ -456,4 +456,4 @@ TEST_CASE("a watch names the ranks of rows and columns by their ranks in the gri
   CHECK(ranks(world()).empty());
   CHECK(world().watched(0).empty());
 }
-}  // namespace lupine::test::comm_tests
+}  // namespace speedwell::test::comm_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Complex systems on every grid and in every precision: x beside one that is known, in every form
 // of A and b, with A, its transpose and its conjugate transpose.
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 #include "pipeline.hpp"
 #include "solutions.hpp"
 
-namespace lupine::test::complex_tests {
+namespace speedwell::test::complex_tests {
 namespace {
 
 using Complex = std::complex<double>;
@@ -321,4 +321,4 @@ TEST_CASE("complex systems with bad numbers, scales, growth and no solution", "[
   }
 }
 
-}  // namespace lupine::test::complex_tests
+}  // namespace speedwell::test::complex_tests

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Factorization::determinant() beside determinants that are known, on every grid.
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cmath>
 #include <complex>
@@ -9,7 +9,7 @@
 #include "pipeline.hpp"
 #include "solutions.hpp"
 
-namespace lupine::test::determinant_tests {
+namespace speedwell::test::determinant_tests {
 namespace {
 
 using Complex = std::complex<double>;
@@ -176,4 +176,4 @@ TEST_CASE("determinants without a digit are doubts, those of 0 are none, powers 
   }
 }
 
-}  // namespace lupine::test::determinant_tests
+}  // namespace speedwell::test::determinant_tests

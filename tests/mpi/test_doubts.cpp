@@ -2,7 +2,7 @@
 // Systems that mislead: numbers at the ends of FP64's range, entries that grow, singular values
 // that factors do not know. Each x is compared with a solution that is known by construction.
 #include <mpi.h>
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include "device_choice.hpp"
 #include "pipeline.hpp"
 
-namespace lupine::test::doubts_tests {
+namespace speedwell::test::doubts_tests {
 namespace {
 
 std::vector<GridShape> shapes() {
@@ -208,4 +208,4 @@ TEST_CASE("several small singular values do not hide each other", "[solve][doubt
     CHECK(found.value >= (found.at_least ? 0x1p24 : exact.condition / 3));
   }
 }
-}  // namespace lupine::test::doubts_tests
+}  // namespace speedwell::test::doubts_tests

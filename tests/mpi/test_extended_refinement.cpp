@@ -10,7 +10,7 @@
 #include "clocks.hpp"
 #include "held_problem.hpp"
 
-namespace lupine::test::extended_refinement_tests {
+namespace speedwell::test::extended_refinement_tests {
 namespace {
 
 /// A matrix in memory with which a product takes a second of the clock, and ten or more in twice
@@ -152,4 +152,4 @@ TEST_CASE("residuals of many vectors that small corrections have updated", "[ref
   }
 }
 
-}  // namespace lupine::test::extended_refinement_tests
+}  // namespace speedwell::test::extended_refinement_tests

@@ -7,7 +7,7 @@
 #include "grid/step.hpp"
 #include "pipeline.hpp"
 
-namespace lupine::test::factor_tests {
+namespace speedwell::test::factor_tests {
 namespace {
 
 const std::vector<std::pair<std::int64_t, std::int64_t>> sizes{
@@ -169,4 +169,4 @@ TEST_CASE("a kernel that gave up a wait ends all ranks' runs", "[factor]") {
   }
   CHECK(worst_status(all, {}).bad_pivot == -1);
 }
-}  // namespace lupine::test::factor_tests
+}  // namespace speedwell::test::factor_tests

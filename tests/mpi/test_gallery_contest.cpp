@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lupine::solve and LAPACK in turns, on users' systems with one or several right-hand sides.
-#include <lupine/error.hpp>
-#include <lupine/solve.hpp>
+// speedwell::solve and LAPACK in turns, on users' systems with one or several right-hand sides.
+#include <speedwell/error.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,7 @@
 #include "core/numbers.hpp"
 #include "device_choice.hpp"
 
-namespace lupine::test::gallery_contest_tests {
+namespace speedwell::test::gallery_contest_tests {
 namespace {
 
 CompareOptions everybody(std::int64_t rhs, GalleryKind kind = GalleryKind::gaussian) {
@@ -169,4 +169,4 @@ TEST_CASE("right-hand sides that do not fit are refused on every rank", "[compar
     CHECK_THROWS_AS(GalleryContest(all, who, system_of(41)), UsageError);
   }
 }
-}  // namespace lupine::test::gallery_contest_tests
+}  // namespace speedwell::test::gallery_contest_tests

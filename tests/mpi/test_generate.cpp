@@ -5,13 +5,13 @@
 #include <utility>
 #include <vector>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "catch.hpp"
 #include "generate/generator.hpp"
 #include "world.hpp"
 
-namespace lupine::test::generate_tests {
+namespace speedwell::test::generate_tests {
 namespace {
 
 BenchmarkOptions options(MatrixKind kind, std::int64_t n, std::uint64_t seed = 1) {
@@ -116,4 +116,4 @@ TEST_CASE("fasi-higham takes alpha and beta from kappa and rho", "[generate]") {
   chosen.kappa = 1000;
   CHECK(Generator(chosen, all).spec().entry(0, 0) == 1);
 }
-}  // namespace lupine::test::generate_tests
+}  // namespace speedwell::test::generate_tests

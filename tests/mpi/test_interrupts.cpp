@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A caller's function ends a call on all ranks, and Lupine can be used again at once.
-#include <lupine/benchmark.hpp>
-#include <lupine/error.hpp>
-#include <lupine/solve.hpp>
+// A caller's function ends a call on all ranks, and Speedwell can be used again at once.
+#include <speedwell/benchmark.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +17,7 @@
 #include "comm/interruption.hpp"
 #include "device_choice.hpp"
 
-namespace lupine::test::interrupts_tests {
+namespace speedwell::test::interrupts_tests {
 namespace {
 
 using namespace std::chrono_literals;
@@ -188,4 +188,4 @@ TEST_CASE("an interrupt of one rank hides what others have met", "[interrupt]") 
   CHECK_THROWS_AS(interruption.during(work, [] {}), Interrupted);
   CHECK_THROWS_AS(agree(all, fails), UsageError);
 }
-}  // namespace lupine::test::interrupts_tests
+}  // namespace speedwell::test::interrupts_tests

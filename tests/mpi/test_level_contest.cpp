@@ -14,7 +14,7 @@
 #include "compare/level_contest.hpp"
 #include "device_choice.hpp"
 
-namespace lupine::test::level_contest_tests {
+namespace speedwell::test::level_contest_tests {
 namespace {
 
 CompareOptions levels_of(GalleryKind kind) {
@@ -142,4 +142,4 @@ TEST_CASE("levels: factors of 16 bits take less memory", "[compare][levels]") {
   CHECK(bytes.at("O0 fp32") - bytes.at("O2 bf16") > 1.2 * elements);
   CHECK(bytes.at("O2 fp16") == bytes.at("O3 fp16"));
 }
-}  // namespace lupine::test::level_contest_tests
+}  // namespace speedwell::test::level_contest_tests

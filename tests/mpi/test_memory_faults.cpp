@@ -2,7 +2,7 @@
 // A, b or x that change in memory while a system is solved: x is that of the A and b that were
 // given, or there is none.
 #include <mpi.h>
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@
 #include "solve/small_solver.hpp"
 #include "source/source.hpp"
 
-namespace lupine::test::memory_faults_tests {
+namespace speedwell::test::memory_faults_tests {
 namespace {
 
 constexpr std::int64_t n = 37;
@@ -315,4 +315,4 @@ TEST_CASE("an A that has changed in the caller's memory is not solved", "[solve]
     }
   }
 }
-}  // namespace lupine::test::memory_faults_tests
+}  // namespace speedwell::test::memory_faults_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/benchmark.hpp>
-#include <lupine/error.hpp>
-#include <lupine/solve.hpp>
+#include <speedwell/benchmark.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/solve.hpp>
 
 #include <functional>
 #include <new>
@@ -16,7 +16,7 @@
 #include "wider_options.hpp"
 #include "world.hpp"
 
-namespace lupine::test::options_tests {
+namespace speedwell::test::options_tests {
 namespace {
 
 /// The message of the UsageError that `work` throws; empty where it throws none.
@@ -191,4 +191,4 @@ TEST_CASE("a fault in the middle of a run leaves the library with its rank", "[o
   check([&] { solve(MPI_COMM_WORLD, a, RightHandSide::of_ones(), solving, fails); });
   check([&] { Factorization(MPI_COMM_WORLD, a, solving, fails); });
 }
-}  // namespace lupine::test::options_tests
+}  // namespace speedwell::test::options_tests

@@ -11,7 +11,7 @@
 #include "device_choice.hpp"
 #include "source/part_writer.hpp"
 
-namespace lupine::test::part_writer_tests {
+namespace speedwell::test::part_writer_tests {
 namespace {
 
 constexpr std::int64_t rows = 302;
@@ -119,4 +119,4 @@ TEST_CASE("what changes in a part while it is written shows in its checksums", "
   }
 }
 
-}  // namespace lupine::test::part_writer_tests
+}  // namespace speedwell::test::part_writer_tests

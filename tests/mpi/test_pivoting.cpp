@@ -7,7 +7,7 @@
 #include "core/numbers.hpp"
 #include "pivoting.hpp"
 
-namespace lupine::test::pivoting_tests {
+namespace speedwell::test::pivoting_tests {
 namespace {
 
 BenchmarkOptions sizes(std::int64_t n, std::int64_t nb) {
@@ -175,4 +175,4 @@ TEST_CASE("systems that need pivoting are solved", "[refine][pivoting]") {
       CHECK(scaled_residual(refined.norms(out.x), n) < 1);
     }
 }
-}  // namespace lupine::test::pivoting_tests
+}  // namespace speedwell::test::pivoting_tests

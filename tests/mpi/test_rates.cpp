@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rates that are measured, remembered and agreed on, and the choices that follow from them.
 #include <fmt/format.h>
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <array>
 #include <cmath>
@@ -15,7 +15,7 @@
 #include "setup/plan.hpp"
 #include "setup/rates.hpp"
 
-namespace lupine::test::rates_tests {
+namespace speedwell::test::rates_tests {
 namespace {
 
 constexpr std::array all_precisions{Precision::bf16, Precision::fp16, Precision::fp32,
@@ -242,4 +242,4 @@ TEST_CASE("users' systems are solved in one step, or in two, on every grid", "[r
         CHECK(gallery_residual(system, {s.x.data(), n, 1, n}) < 16);
       }
 }
-}  // namespace lupine::test::rates_tests
+}  // namespace speedwell::test::rates_tests

@@ -8,7 +8,7 @@
 #include "core/numbers.hpp"
 #include "pipeline.hpp"
 
-namespace lupine::test::refine_tests {
+namespace speedwell::test::refine_tests {
 namespace {
 
 RefineOutcome solve(Problem& p, Precision precision, RefineMethod method, int limit = 50) {
@@ -227,4 +227,4 @@ TEST_CASE("classical refinement is given up where its rate is too slow", "[refin
   CHECK(impatient.iterations <= 3);
   CHECK(impatient.forecast > 3);
 }
-}  // namespace lupine::test::refine_tests
+}  // namespace speedwell::test::refine_tests

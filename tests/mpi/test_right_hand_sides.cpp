@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lupine::solve with one and with many right-hand sides: their x, their errors, and columns of b
+// speedwell::solve with one and with many right-hand sides: their x, their errors, and columns of b
 // for which there is no x.
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 #include "pipeline.hpp"
 #include "solutions.hpp"
 
-namespace lupine::test::right_hand_sides_tests {
+namespace speedwell::test::right_hand_sides_tests {
 namespace {
 
 /// Checks that an x was accepted, that it is right, and that its reported errors are true.
@@ -457,4 +457,4 @@ TEST_CASE("solves with the same factors leave nothing behind", "[solve][many][ri
     }
   if (!emulated()) check(MPI_COMM_SELF, small_options());
 }
-}  // namespace lupine::test::right_hand_sides_tests
+}  // namespace speedwell::test::right_hand_sides_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The seed of the random vectors with which matrices and solutions are judged.
 #include <mpi.h>
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -17,7 +17,7 @@
 #include "pipeline.hpp"
 #include "solve/probe_seed.hpp"
 
-namespace lupine::test::seed_tests {
+namespace speedwell::test::seed_tests {
 namespace {
 
 constexpr std::int64_t n = 100;
@@ -93,4 +93,4 @@ TEST_CASE("a seed gives the same bits again, and another seed other ones", "[sol
   }
 }
 
-}  // namespace lupine::test::seed_tests
+}  // namespace speedwell::test::seed_tests

@@ -13,7 +13,7 @@
 #include "fake_sensors.hpp"
 #include "setup/run_sensors.hpp"
 
-namespace lupine::test::sensor_tests {
+namespace speedwell::test::sensor_tests {
 namespace {
 
 constexpr std::int64_t joule = 1'000'000;  // in RAPL's unit
@@ -140,4 +140,4 @@ TEST_CASE("a check measures every rank, on any grid", "[sensors]") {
 }
 
 }  // namespace
-}  // namespace lupine::test::sensor_tests
+}  // namespace speedwell::test::sensor_tests

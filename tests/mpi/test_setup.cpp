@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <memory>
 
@@ -11,7 +11,7 @@
 #include "setup/plan.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine::test::setup_tests {
+namespace speedwell::test::setup_tests {
 namespace {
 
 /// The setup of a run with this time target, on a clock by which each product takes a quarter of a
@@ -49,4 +49,4 @@ TEST_CASE("the largest n for a time follows from the rate that was measured", "[
     }
   }
 }
-}  // namespace lupine::test::setup_tests
+}  // namespace speedwell::test::setup_tests

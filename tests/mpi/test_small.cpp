@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Small systems on one process, beside the solver of large ones. tests/accuracy compares their
 // errors with LAPACK's.
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <atomic>
 #include <cmath>
@@ -15,7 +15,7 @@
 #include "sources.hpp"
 #include "thread_counts.hpp"
 
-namespace lupine::test::small_tests {
+namespace speedwell::test::small_tests {
 namespace {
 
 /// With a block size, which only the solver of large systems knows.
@@ -39,7 +39,7 @@ std::vector<double> array_of(std::int64_t rows, std::int64_t columns, const Elem
 }
 
 bool is_small(std::int64_t n, const SolveOptions& options) {
-  return lupine::is_small(MPI_COMM_SELF, n, options);
+  return speedwell::is_small(MPI_COMM_SELF, n, options);
 }
 
 /// What `work` throws: its words, and the kind of error before them.
@@ -73,7 +73,7 @@ TEST_CASE("which systems are small", "[small]") {
   CHECK(is_small(small_limit(), {}));
   CHECK_FALSE(is_small(small_limit() + 1, {}));
   CHECK(is_small(10, on_cpu()));
-  CHECK(lupine::is_small(MPI_COMM_WORLD, 10, {}) == (ranks_in(MPI_COMM_WORLD) == 1));
+  CHECK(speedwell::is_small(MPI_COMM_WORLD, 10, {}) == (ranks_in(MPI_COMM_WORLD) == 1));
   const auto with = [](const auto& change) {
     SolveOptions options;
     change(options);
@@ -391,4 +391,4 @@ TEST_CASE("ten thousand small systems in a row do not let memory grow", "[small]
   }
 }
 #endif
-}  // namespace lupine::test::small_tests
+}  // namespace speedwell::test::small_tests

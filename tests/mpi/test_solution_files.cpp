@@ -13,7 +13,7 @@
 
 #include "mpi/source_files.hpp"
 
-namespace lupine::test::solution_files_tests {
+namespace speedwell::test::solution_files_tests {
 namespace {
 
 /// Limits the size of files until the destructor: a write beyond it is an error, not a signal.
@@ -127,4 +127,4 @@ TEST_CASE("a solution that cannot be written leaves the old file", "[sources]") 
   CHECK(read(old) == "old");
   CHECK(folder.files() == 1);
 }
-}  // namespace lupine::test::solution_files_tests
+}  // namespace speedwell::test::solution_files_tests

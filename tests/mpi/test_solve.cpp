@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of the solver, and lupine::solve on small systems. tests/accuracy compares it with LAPACK.
-#include <lupine/solve.hpp>
+// Parts of the solver, and speedwell::solve on small systems. tests/accuracy compares it with
+// LAPACK.
+#include <speedwell/solve.hpp>
 
 #include <cmath>
 #include <limits>
@@ -13,7 +14,7 @@
 #include "refine/inverse.hpp"
 #include "solve/equilibration.hpp"
 
-namespace lupine::test::solve_tests {
+namespace speedwell::test::solve_tests {
 namespace {
 
 std::vector<GridShape> all_grids() {
@@ -431,4 +432,4 @@ TEST_CASE("the tolerance ends the refinement, and x must meet it", "[solve]") {
     CHECK_THROWS_AS(solve_with(waves(8), 90, tight), UsageError);
   }
 }
-}  // namespace lupine::test::solve_tests
+}  // namespace speedwell::test::solve_tests

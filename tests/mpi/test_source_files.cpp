@@ -6,7 +6,7 @@
 
 #include "mpi/source_files.hpp"
 
-namespace lupine::test::source_files_tests {
+namespace speedwell::test::source_files_tests {
 TEST_CASE("a matrix in a .npy file, of every type and order", "[sources]") {
   const Communicator all = world();
   const SharedFolder folder(all);
@@ -326,4 +326,4 @@ TEST_CASE("all ranks report a file that has become shorter", "[sources]") {
           "'A' has become shorter while it was read");
   }
 }
-}  // namespace lupine::test::source_files_tests
+}  // namespace speedwell::test::source_files_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests of matrices and right-hand sides from functions, from one rank, and in block-cyclic parts.
-#include <lupine/error.hpp>
-#include <lupine/solve.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -11,7 +11,7 @@
 
 #include "mpi/sources.hpp"
 
-namespace lupine::test::sources_tests {
+namespace speedwell::test::sources_tests {
 // --- functions
 
 TEST_CASE("a matrix of a function of indices", "[sources]") {
@@ -300,4 +300,4 @@ TEST_CASE("descriptors that cannot be used are refused", "[sources]") {
             std::to_string(last));
   CHECK(b(descriptor(10, 3, 2, 1, 0, -1, 10)).starts_with("CSRC_ of b's descriptor is -1"));
 }
-}  // namespace lupine::test::sources_tests
+}  // namespace speedwell::test::sources_tests

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lupine restores a program's numbers of threads, whatever numbers it uses during a call.
-#include <lupine/benchmark.hpp>
-#include <lupine/error.hpp>
-#include <lupine/solve.hpp>
+// Speedwell restores a program's numbers of threads, whatever numbers it uses during a call.
+#include <speedwell/benchmark.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@
 #include "device_choice.hpp"
 #include "thread_counts.hpp"
 
-namespace lupine::test::threads_tests {
+namespace speedwell::test::threads_tests {
 namespace {
 
 constexpr std::int64_t n = 60;
@@ -54,7 +54,7 @@ bool on_rank_0() {
   return Communicator::duplicate(MPI_COMM_WORLD).rank() == 0;
 }
 
-/// The numbers of threads during Lupine's calls of a progress function, which only rank 0 gets.
+/// The numbers of threads during Speedwell's calls of a progress function, which only rank 0 gets.
 class Seen {
  public:
   ProgressFunction progress() {
@@ -163,4 +163,4 @@ TEST_CASE("a Factorization leaves the numbers of threads as they were between ca
   CHECK_THROWS_AS(Factorization(MPI_COMM_WORLD, singular(), options), SingularError);
   CHECK(thread_counts() == own.counts);
 }
-}  // namespace lupine::test::threads_tests
+}  // namespace speedwell::test::threads_tests

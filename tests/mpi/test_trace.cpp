@@ -20,7 +20,7 @@
 #include "report/trace_report.hpp"
 #include "world.hpp"
 
-namespace lupine::test::trace_tests {
+namespace speedwell::test::trace_tests {
 namespace {
 
 /// A clock that advances by uneven steps whenever it is read, and records its readings.
@@ -266,4 +266,4 @@ TEST_CASE("a campaign traces runs on grids of several sizes", "[bench]") {
   CHECK(turns == (all.rank() == 0 ? 4 : 0));
   CHECK(report.left_out() == 0);
 }
-}  // namespace lupine::test::trace_tests
+}  // namespace speedwell::test::trace_tests

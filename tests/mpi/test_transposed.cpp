@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Factorization::solve with A and with its transpose, and matrices stored by rows: x and its errors
 // beside those in long double, on every grid.
-#include <lupine/solve.hpp>
+#include <speedwell/solve.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "pipeline.hpp"
 #include "solutions.hpp"
 
-namespace lupine::test::transposed_tests {
+namespace speedwell::test::transposed_tests {
 namespace {
 
 constexpr std::array both{Transpose::no, Transpose::yes};
@@ -420,4 +420,4 @@ TEST_CASE("what is wrong with an array stored by rows is named as the caller has
               RightHandSide::of_ones(), small_options()),
         "A(3, 6) is inf (counted from 1); allowed are finite numbers");
 }
-}  // namespace lupine::test::transposed_tests
+}  // namespace speedwell::test::transposed_tests

@@ -13,17 +13,17 @@
 #include "catch.hpp"
 #include "io/settings.hpp"
 
-namespace lupine {
+namespace speedwell {
 namespace {
 
-/// The words behind `lupine` of a command line without quotes.
+/// The words behind `speedwell` of a command line without quotes.
 std::vector<std::string> words_of(std::string_view line) {
   std::istringstream in{std::string(line)};
   std::vector<std::string> words;
-  bool is_lupine = false;
+  bool is_speedwell = false;
   for (std::string word; in >> word;) {
-    if (is_lupine) words.push_back(word);
-    is_lupine |= word == "lupine";
+    if (is_speedwell) words.push_back(word);
+    is_speedwell |= word == "speedwell";
   }
   return words;
 }
@@ -79,7 +79,7 @@ TEST_CASE("values to choose from") {
     CHECK(found.at(option).empty());
 }
 
-/// The refusal of these settings, for `lupine mxp` with these words.
+/// The refusal of these settings, for `speedwell mxp` with these words.
 std::string refusal_of(const std::string& settings, std::vector<std::string> words = {}) {
   words.insert(words.begin(), {"mxp", "--settings", "s.json"});
   try {
@@ -115,7 +115,7 @@ TEST_CASE("settings are options that are not given") {
 
 TEST_CASE("settings that are refused name the key") {
   const auto with = [](const std::string& options) {
-    return R"({"schema": "lupine-settings/1", "command": "mxp", "options": {)" + options + "}}";
+    return R"({"schema": "speedwell-settings/1", "command": "mxp", "options": {)" + options + "}}";
   };
   CHECK(refusal_of(with("")).empty());
   CHECK(refusal_of(with(R"("progress": true)")).empty());
@@ -123,12 +123,12 @@ TEST_CASE("settings that are refused name the key") {
            {"", "no JSON object"},
            {"[1]", "no JSON object"},
            {"{}", "'schema' is missing"},
-           {R"({"schema": "lupine-settings/2", "command": "mxp", "options": {}})",
-            "schema is 'lupine-settings/2'; allowed: 'lupine-settings/1'"},
-           {R"({"schema": "lupine-settings/1", "command": "hpl", "options": {}})",
+           {R"({"schema": "speedwell-settings/2", "command": "mxp", "options": {}})",
+            "schema is 'speedwell-settings/2'; allowed: 'speedwell-settings/1'"},
+           {R"({"schema": "speedwell-settings/1", "command": "hpl", "options": {}})",
             "command is 'hpl'; allowed: 'mxp'"},
-           {R"({"schema": "lupine-settings/1", "command": "mxp"})", "'options' is missing"},
-           {R"({"schema": "lupine-settings/1", "command": "mxp", "options": {}, "x": 1})",
+           {R"({"schema": "speedwell-settings/1", "command": "mxp"})", "'options' is missing"},
+           {R"({"schema": "speedwell-settings/1", "command": "mxp", "options": {}, "x": 1})",
             "unknown key 'x'"},
            {with(R"("look_ahead": 1)"), "unknown key 'look_ahead'; did you mean '--lookahead'?"},
            {with(R"("settings": "t.json")"), "unknown key 'settings'"},
@@ -174,7 +174,7 @@ TEST_CASE("man pages and completions name every option") {
   const std::string bash = completion(table, "bash");
   const std::string zsh = completion(table, "zsh");
   for (const CommandWords& one : table) {
-    CHECK(man_page(table, "").find("lupine " + one.name) != std::string::npos);
+    CHECK(man_page(table, "").find("speedwell " + one.name) != std::string::npos);
     const std::string page = man_page(table, page_of(one));
     for (const Option& option : one.options)
       for (std::string name : names_of(option)) {
@@ -188,4 +188,4 @@ TEST_CASE("man pages and completions name every option") {
 }
 
 }  // namespace
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 #include "solve/attempt.hpp"
 #include "solve/sample.hpp"
 
-namespace lupine::test::attempt_tests {
+namespace speedwell::test::attempt_tests {
 namespace {
 
 /// The rates of a machine, as multiples of that of FP64. fp16x3 = 0: not measured.
@@ -236,4 +236,4 @@ TEST_CASE("one step always stays") {
     CHECK(attempts_worth_making(one, medium, rates(8, 8, 2), 1 << 30, 1e15) == one);
   }
 }
-}  // namespace lupine::test::attempt_tests
+}  // namespace speedwell::test::attempt_tests

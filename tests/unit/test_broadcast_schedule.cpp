@@ -10,9 +10,9 @@
 #include "catch.hpp"
 #include "comm/panel_broadcast.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
-namespace lupine::test::broadcast_schedule_tests {
+namespace speedwell::test::broadcast_schedule_tests {
 namespace {
 
 constexpr std::int64_t MiB = std::int64_t{1} << 20;
@@ -231,4 +231,4 @@ TEST_CASE("a schedule for arguments that are not allowed is refused", "[comm]") 
   CHECK_THROWS_AS(broadcast_schedule(BroadcastMethod::ring, 1, 2, 2), UsageError);
   CHECK_THROWS_AS(broadcast_schedule(BroadcastMethod::ring, 1, 2, -1), UsageError);
 }
-}  // namespace lupine::test::broadcast_schedule_tests
+}  // namespace speedwell::test::broadcast_schedule_tests

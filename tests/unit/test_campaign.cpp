@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bench/campaign.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
 
-namespace lupine::test::campaign_tests {
+namespace speedwell::test::campaign_tests {
 namespace {
 
 /// An HPL.dat with two values in every list, including those of PFACT and RFACT.
@@ -83,7 +83,8 @@ TEST_CASE("a look-ahead above 1 is taken as 1") {
     CHECK(options.run.lookahead == 1);
 }
 
-TEST_CASE("grids of too many ranks and values beyond Lupine's limits are refused with their line") {
+TEST_CASE(
+    "grids of too many ranks and values beyond Speedwell's limits are refused with their line") {
   CHECK(refusal("a.dat", [](HplDat&) {}).empty());
   CHECK(refusal("a.dat", [](HplDat& dat) {
           dat.q = {2, 2};
@@ -118,4 +119,4 @@ TEST_CASE("the first run that failed represents all runs, or else the fastest on
   CHECK(representative(all).run.result.gflops == 0);
   CHECK(&representative(all).setup == &all[1].setup);
 }
-}  // namespace lupine::test::campaign_tests
+}  // namespace speedwell::test::campaign_tests

@@ -15,7 +15,7 @@
 #include "core/fastest.hpp"
 #include "cpu/peak.hpp"
 
-namespace lupine::test::ceilings_tests {
+namespace speedwell::test::ceilings_tests {
 TEST_CASE("a rate over a run is averaged over the shapes of its updates") {
   CHECK(rate_over_run({}) == 0);
   // Half of the work at rate 2 and half at rate 6 take 1/4 + 1/12 of the time at rate 1.
@@ -138,4 +138,4 @@ TEST_CASE("the machine's clock goes forward") {
   }
   CHECK(clock.now() > begin);
 }
-}  // namespace lupine::test::ceilings_tests
+}  // namespace speedwell::test::ceilings_tests

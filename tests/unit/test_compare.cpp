@@ -14,7 +14,7 @@
 #include "report/compare_report.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine::test::compare_tests {
+namespace speedwell::test::compare_tests {
 namespace {
 
 /// Seconds of a solve of n = 1000 at this rate.
@@ -229,7 +229,7 @@ TEST_CASE("a user's system as JSON and as a picture") {
   Setup setup;
   setup.machine.hosts = {"host"};
   const Comparison all = gallery_comparison();
-  const auto document = json_of_comparisons(setup, {all}, 2, 0, "lupine compare", {});
+  const auto document = json_of_comparisons(setup, {all}, 2, 0, "speedwell compare", {});
   CHECK(document["matrix"] == "graded");
   CHECK(document["passed"] == true);
   const auto& order = document["orders"][0];
@@ -257,7 +257,7 @@ TEST_CASE("a user's system as JSON and as a picture") {
   CHECK(picture.find("set ylabel 'GFLOP/s'\n") != picture.npos);
   CHECK(legend(picture) == std::vector<std::string>{"solve", "dgesv", "dsgesv"});
   CompareOptions who{.gallery = all.gallery};
-  CHECK(compare_title(who) == "lupine::solve and LAPACK, graded");
+  CHECK(compare_title(who) == "speedwell::solve and LAPACK, graded");
   CHECK_THAT(compare_head(setup, who, {1000}, 2, {}),
              ContainsSubstring("MATRIX     : graded, seed 1"));
 }
@@ -270,15 +270,15 @@ TEST_CASE("a user's system with several right-hand sides") {
   CHECK_THAT(compare_tables(all), ContainsSubstring("\nN = 1000, 300 right-hand sides\n"));
   Setup setup;
   setup.machine.hosts = {"host"};
-  const auto order = json_of_comparisons(setup, {all}, 2, 0, "lupine compare", {})["orders"][0];
+  const auto order = json_of_comparisons(setup, {all}, 2, 0, "speedwell compare", {})["orders"][0];
   CHECK(order["right_hand_sides"] == 300);
   CHECK(order["solvers"][1]["gflops"]["best"].get<double>() ==
         Approx(one_alone * benchmark_flops(1000, 300) / benchmark_flops(1000)));
   CompareOptions who{.gallery = all.gallery, .rhs = 300};
-  CHECK(compare_title(who) == "lupine::solve and LAPACK, graded, 300 right-hand sides");
+  CHECK(compare_title(who) == "speedwell::solve and LAPACK, graded, 300 right-hand sides");
   CHECK_THAT(compare_head(setup, who, {1000}, 2, {}), ContainsSubstring("\nRHS        : 300\n"));
   who.rhs = 0;
-  CHECK(compare_title(who) == "lupine::solve and LAPACK, graded, N right-hand sides");
+  CHECK(compare_title(who) == "speedwell::solve and LAPACK, graded, N right-hand sides");
   CHECK_THAT(compare_head(setup, who, {1000}, 2, {}), ContainsSubstring("\nRHS        : N\n"));
   // The benchmarks' system has one, of which nothing is said.
   CHECK(compare_head(setup, {}, {1000}, 2, {}).find("RHS ") == std::string::npos);
@@ -297,8 +297,8 @@ TEST_CASE("comparisons as JSON") {
   Setup setup;
   setup.machine.hosts = {"host"};
   const auto document =
-      json_of_comparisons(setup, {some_comparison()}, 3, 0, "lupine compare", {"a note"});
-  CHECK(document["schema"] == "lupine/1");
+      json_of_comparisons(setup, {some_comparison()}, 3, 0, "speedwell compare", {"a note"});
+  CHECK(document["schema"] == "speedwell/1");
   CHECK(document["benchmark"] == "compare");
   CHECK(document["date"] == "1970-01-01T00:00:00Z");
   CHECK(document["passed"] == false);
@@ -462,4 +462,4 @@ TEST_CASE("accuracies: errors, bounds and digits; and no x is a result too") {
   all.solvers[2].turns[0].accuracy.reset();
   CHECK_FALSE(all.passed());
 }
-}  // namespace lupine::test::compare_tests
+}  // namespace speedwell::test::compare_tests

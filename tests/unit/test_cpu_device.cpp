@@ -19,7 +19,7 @@
 #include "element/rounding.hpp"
 #include "host/processor.hpp"
 
-namespace lupine::test::cpu_device_tests {
+namespace speedwell::test::cpu_device_tests {
 namespace {
 
 // A matrix of small integers in any precision, inside of a larger one.
@@ -234,4 +234,4 @@ TEST_CASE("a failed allocation is a fault that says how much was asked for") {
   const auto device = make_device({});
   CHECK_THROWS_WITH(device->allocate(std::int64_t{1} << 60), ContainsSubstring("GiB"));
 }
-}  // namespace lupine::test::cpu_device_tests
+}  // namespace speedwell::test::cpu_device_tests

@@ -7,7 +7,7 @@
 #include "element/cyclic.hpp"
 #include "grid/distribution.hpp"
 
-namespace lupine::test::cyclic_tests {
+namespace speedwell::test::cyclic_tests {
 TEST_CASE("kernels convert indices as hosts do") {
   for (const std::int64_t n : {1, 7, 64, 100})
     for (const std::int64_t nb : {1, 3, 32, 128})
@@ -66,4 +66,4 @@ TEST_CASE("generating many entries of b at once gives the same as one by one") {
       CHECK(b[static_cast<std::size_t>(i)] == spec.right_hand_side(first + i));
   }
 }
-}  // namespace lupine::test::cyclic_tests
+}  // namespace speedwell::test::cyclic_tests

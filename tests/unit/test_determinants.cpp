@@ -15,7 +15,7 @@
 #include "solve/stack_determinants.hpp"
 #include "solve/zero_determinant.hpp"
 
-namespace lupine::test::determinants_tests {
+namespace speedwell::test::determinants_tests {
 namespace {
 
 using Complex = std::complex<double>;
@@ -147,4 +147,4 @@ TEST_CASE("large stacks are divided among threads", "[determinant]") {
   }
 }
 
-}  // namespace lupine::test::determinants_tests
+}  // namespace speedwell::test::determinants_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/device_traits.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <string>
@@ -11,7 +11,7 @@
 #include "setup/defaults.hpp"
 #include "setup/footprint.hpp"
 
-namespace lupine::test::device_traits_tests {
+namespace speedwell::test::device_traits_tests {
 namespace {
 
 constexpr DeviceKind kinds[] = {DeviceKind::cpu, DeviceKind::cuda};
@@ -74,4 +74,4 @@ TEST_CASE(
   for (const bool native : {false, true})
     CHECK(extra(DeviceKind::cuda, native) == Approx(1000 * (100 + 3 * strip) * 2));
 }
-}  // namespace lupine::test::device_traits_tests
+}  // namespace speedwell::test::device_traits_tests

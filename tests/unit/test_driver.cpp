@@ -2,8 +2,8 @@
 #include "catch.hpp"
 #include "device/cuda/driver.hpp"
 
-namespace lupine::test::driver_tests {
-using lupine::driver_version;
+namespace speedwell::test::driver_tests {
+using speedwell::driver_version;
 
 TEST_CASE("the version of NVIDIA's driver is read from the text of its kernel module") {
   CHECK(driver_version("NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 "
@@ -16,4 +16,4 @@ TEST_CASE("the version of NVIDIA's driver is read from the text of its kernel mo
   CHECK(driver_version("NVRM version: who knows\nGCC version:  gcc version 12.3.0\n").empty());
   CHECK(driver_version("").empty());
 }
-}  // namespace lupine::test::driver_tests
+}  // namespace speedwell::test::driver_tests

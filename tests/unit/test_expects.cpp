@@ -3,11 +3,11 @@
 #include "catch.hpp"
 #include "core/expects.hpp"
 
-namespace lupine::test::expects_tests {
+namespace speedwell::test::expects_tests {
 TEST_CASE("a build without checks does not evaluate preconditions", "[expects]") {
   int evaluated = 0;
   const auto holds = [&] { return ++evaluated > 0; };
-  LUPINE_EXPECTS(holds());
+  SPEEDWELL_EXPECTS(holds());
   CHECK(evaluated == (checks_preconditions ? 1 : 0));
 }
-}  // namespace lupine::test::expects_tests
+}  // namespace speedwell::test::expects_tests

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sys/stat.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <array>
 #include <filesystem>
@@ -12,7 +12,7 @@
 #include "io/file.hpp"
 #include "io/output_file.hpp"
 
-namespace lupine::test::file_tests {
+namespace speedwell::test::file_tests {
 namespace fs = std::filesystem;
 
 namespace {
@@ -115,4 +115,4 @@ TEST_CASE("the first error is kept until the end") {
   CHECK(full.finish() == "No space left on device");
   CHECK(OutputFile("/proc/none/a").finish() == "No such file or directory");
 }
-}  // namespace lupine::test::file_tests
+}  // namespace speedwell::test::file_tests

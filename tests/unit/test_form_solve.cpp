@@ -11,7 +11,7 @@
 #include "host/lapack.hpp"
 #include "solve/form_solve.hpp"
 
-namespace lupine::test::form_solve_tests {
+namespace speedwell::test::form_solve_tests {
 namespace {
 
 using Complex = std::complex<double>;
@@ -128,4 +128,4 @@ TEST_CASE("form_solve: what is left to a Solver", "[form]") {
   CHECK(told(MatrixForm::general, {1, 0, 0, 1}, 0) == 0);
 }
 
-}  // namespace lupine::test::form_solve_tests
+}  // namespace speedwell::test::form_solve_tests

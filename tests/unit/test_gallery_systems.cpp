@@ -17,7 +17,7 @@
 #include "generate/gallery.hpp"
 #include "host/thread_scope.hpp"
 
-namespace lupine::test::gallery_systems_tests {
+namespace speedwell::test::gallery_systems_tests {
 namespace {
 
 /// A in memory, column by column.
@@ -383,4 +383,4 @@ TEST_CASE("graded has the Frobenius norm of its singular values") {
     CHECK(of_a == Approx(of_d).epsilon(1e-13));
   }
 }
-}  // namespace lupine::test::gallery_systems_tests
+}  // namespace speedwell::test::gallery_systems_tests

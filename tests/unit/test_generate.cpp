@@ -5,13 +5,13 @@
 #include <limits>
 #include <vector>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "catch.hpp"
 #include "element/matrix_spec.hpp"
 #include "generate/generator.hpp"
 
-namespace lupine::test::generate_tests {
+namespace speedwell::test::generate_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -265,4 +265,4 @@ TEST_CASE("fasi-higham: parameters out of range are refused") {
     CHECK_THROWS_AS(fasi_higham_beta(10, 1000, rho), UsageError);
   CHECK_THROWS_AS(fasi_higham_beta(0, 1000, 0.5), UsageError);
 }
-}  // namespace lupine::test::generate_tests
+}  // namespace speedwell::test::generate_tests

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "catch.hpp"
 #include "grid/distribution.hpp"
@@ -16,7 +16,7 @@
 #include "grid/overlap.hpp"
 #include "grid/step.hpp"
 
-namespace lupine::test::grid_tests {
+namespace speedwell::test::grid_tests {
 namespace {
 
 /// The block-cyclic distribution by its definition: blocks of nb are dealt to the processes in
@@ -337,4 +337,4 @@ TEST_CASE("overlaps of dimensions beyond 32 bits") {
   }
   CHECK((ranges[0].to - near_end == 64 && ranges[1].to - near_end == 192));
 }
-}  // namespace lupine::test::grid_tests
+}  // namespace speedwell::test::grid_tests

@@ -2,7 +2,7 @@
 #include "io/hpl_dat.hpp"
 
 #include <unistd.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -12,7 +12,7 @@
 #include "catch.hpp"
 #include "refusal.hpp"
 
-namespace lupine::test::hpl_dat_tests {
+namespace speedwell::test::hpl_dat_tests {
 namespace {
 
 using Catch::Matchers::EndsWith;
@@ -94,7 +94,7 @@ std::string refusal(const std::string& text, const std::string& path = "HPL.dat"
 /// A file that the destructor removes.
 struct File {
   std::filesystem::path path =
-      std::filesystem::temp_directory_path() / ("lupine-hpl-dat-" + std::to_string(::getpid()));
+      std::filesystem::temp_directory_path() / ("speedwell-hpl-dat-" + std::to_string(::getpid()));
   explicit File(const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -419,4 +419,4 @@ TEST_CASE("one sentence names the lines that are ignored", "[io]") {
         "20-21 (RFACT), 26 (SWAP), 27 (swapping threshold), 28 (L1), 29 (U), 30 (equilibration), "
         "31 (memory alignment)");
 }
-}  // namespace lupine::test::hpl_dat_tests
+}  // namespace speedwell::test::hpl_dat_tests

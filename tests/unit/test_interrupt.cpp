@@ -7,7 +7,7 @@
 #include "clocks.hpp"
 #include "core/run_context.hpp"
 
-namespace lupine::test::interrupt_tests {
+namespace speedwell::test::interrupt_tests {
 TEST_CASE("an interrupt asks at most every 50 ms, and remembers that it has ended") {
   test::SetClock clock(100);
   int asked = 0;
@@ -83,4 +83,4 @@ TEST_CASE("an interrupt tells the other ranks once that it has ended, and hears 
   CHECK(interrupt.ended());
   CHECK(told == std::vector<bool>{false, false, true});
 }
-}  // namespace lupine::test::interrupt_tests
+}  // namespace speedwell::test::interrupt_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sys/stat.h>
 #include <unistd.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@
 #include "io/json.hpp"
 #include "refusal.hpp"
 
-namespace lupine::test::json_tests {
+namespace speedwell::test::json_tests {
 namespace fs = std::filesystem;
 
 namespace {
@@ -118,4 +118,4 @@ TEST_CASE("a failure leaves the old file whole and no partial file") {
   CHECK_THROWS_AS(write_json(folder / "is-a-folder", {{"a", 1}}), UsageError);
   CHECK(folder.files() == 1);
 }
-}  // namespace lupine::test::json_tests
+}  // namespace speedwell::test::json_tests

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 #include "core/clock.hpp"
 #include "core/numbers.hpp"
 
-namespace lupine::test::lapack_run_tests {
+namespace speedwell::test::lapack_run_tests {
 TEST_CASE("LAPACK takes part where it fits") {
   REQUIRE(has_lapack());
   // A, the copies of A and x that each driver makes, and its b, x and residuals.
@@ -140,4 +140,4 @@ TEST_CASE("a driver that this LAPACK lacks takes no part, and says so") {
                                           {one.data(), 1, 1, 1}, memory),
                   Fault);
 }
-}  // namespace lupine::test::lapack_run_tests
+}  // namespace speedwell::test::lapack_run_tests

@@ -17,17 +17,17 @@
 #include "model/machine_model.hpp"
 #include "refusal.hpp"
 
-namespace lupine::test::machine_model_tests {
+namespace speedwell::test::machine_model_tests {
 using nlohmann::json;
 
 namespace {
 
 // Beside the program in an archive of run/bundle, which has no sources.
 const std::filesystem::path shipped =
-    std::filesystem::exists(LUPINE_MACHINES)
-        ? std::filesystem::path(LUPINE_MACHINES)
+    std::filesystem::exists(SPEEDWELL_MACHINES)
+        ? std::filesystem::path(SPEEDWELL_MACHINES)
         : std::filesystem::read_symlink("/proc/self/exe").parent_path() /
-              "../share/lupine/machines";
+              "../share/speedwell/machines";
 
 std::vector<std::string> shipped_machines() {
   std::vector<std::string> names;
@@ -421,4 +421,4 @@ TEST_CASE("a machine is found by its name in the first folder that has it, or as
   CHECK_THAT(test::refusal_of([&] { load_machine(folder / "bad.json", {shipped}); }),
              ContainsSubstring(folder / "bad.json") && ContainsSubstring("line 1 is not JSON"));
 }
-}  // namespace lupine::test::machine_model_tests
+}  // namespace speedwell::test::machine_model_tests

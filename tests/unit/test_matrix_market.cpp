@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/matrix_market.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "catch.hpp"
 #include "folder.hpp"
 
-namespace lupine::test::matrix_market_tests {
+namespace speedwell::test::matrix_market_tests {
 namespace {
 
 using Catch::Matchers::EndsWith;
@@ -295,4 +295,4 @@ TEST_CASE("complex entries are pairs of numbers, in array and coordinate files")
         "line 3: the line ends too early; allowed: a number");
 }
 
-}  // namespace lupine::test::matrix_market_tests
+}  // namespace speedwell::test::matrix_market_tests

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "report/report_parts.hpp"
 
-namespace lupine::test::matrix_traits_tests {
+namespace speedwell::test::matrix_traits_tests {
 TEST_CASE("each kind of matrix has one row of traits, and one name") {
   std::set<MatrixKind> kinds;
   std::set<std::string_view> names;
@@ -42,4 +42,4 @@ TEST_CASE("the text of a matrix names the options that determine it") {
   o.rho = 0.25;
   CHECK(matrix_text(o) == "fasi-higham, kappa 100, rho 0.25; seed of b 8");
 }
-}  // namespace lupine::test::matrix_traits_tests
+}  // namespace speedwell::test::matrix_traits_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sys/mman.h>
 #include <unistd.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <cstring>
 #include <filesystem>
@@ -13,7 +13,7 @@
 #include "catch.hpp"
 #include "setup/memory.hpp"
 
-namespace lupine::test::memory_tests {
+namespace speedwell::test::memory_tests {
 namespace fs = std::filesystem;
 
 namespace {
@@ -26,7 +26,7 @@ using Files = std::map<std::string, std::string>;
 class Folder {
  public:
   explicit Folder(const Files& files)
-      : path_(fs::temp_directory_path() / ("lupine-memory-" + std::to_string(::getpid()))) {
+      : path_(fs::temp_directory_path() / ("speedwell-memory-" + std::to_string(::getpid()))) {
     fs::remove_all(path_);
     for (const auto& [name, text] : files) {
       fs::create_directories((path_ / name).parent_path());
@@ -170,4 +170,4 @@ TEST_CASE("the resident peak, and its return to what is resident") {
   REQUIRE(forget_resident_peak());
   CHECK(*resident_peak() < *before + (30 << 20));
 }
-}  // namespace lupine::test::memory_tests
+}  // namespace speedwell::test::memory_tests

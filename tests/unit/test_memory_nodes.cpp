@@ -10,7 +10,7 @@
 #include "host/topology.hpp"
 #include "setup/memory.hpp"
 
-namespace lupine::test::memory_nodes_tests {
+namespace speedwell::test::memory_nodes_tests {
 namespace {
 
 struct Node {
@@ -79,7 +79,7 @@ TEST_CASE("pages that are spread have the policy of this node", "[host][quick]")
 }
 
 TEST_CASE("what the system says of large pages", "[setup][quick]") {
-  const auto root = std::filesystem::temp_directory_path() / "lupine-large-pages";
+  const auto root = std::filesystem::temp_directory_path() / "speedwell-large-pages";
   const auto folder = root / "sys/kernel/mm/transparent_hugepage";
   std::filesystem::create_directories(folder);
   const auto setting = [&](const char* text) {
@@ -93,4 +93,4 @@ TEST_CASE("what the system says of large pages", "[setup][quick]") {
   std::filesystem::remove_all(root);
   CHECK(large_pages_setting(root) == "unknown");
 }
-}  // namespace lupine::test::memory_nodes_tests
+}  // namespace speedwell::test::memory_nodes_tests

@@ -8,7 +8,7 @@
 #include "plain.hpp"
 #include "refine/norm_estimate.hpp"
 
-namespace lupine::test::norm_estimate_tests {
+namespace speedwell::test::norm_estimate_tests {
 namespace {
 
 Vector multiply(const Square& a, const Vector& x, bool transposed) {
@@ -162,4 +162,4 @@ TEST_CASE("several matrices together have the estimates of each alone") {
     CHECK(found.back().norm == std::numeric_limits<double>::infinity());
   }
 }
-}  // namespace lupine::test::norm_estimate_tests
+}  // namespace speedwell::test::norm_estimate_tests

@@ -2,7 +2,7 @@
 // Tests of arrays in .npz files, and of the zip archives that these are.
 #include "io/npz.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -15,7 +15,7 @@
 #include "folder.hpp"
 #include "io/numpy.hpp"
 
-namespace lupine::test::npz_tests {
+namespace speedwell::test::npz_tests {
 namespace {
 
 using Name = std::optional<std::string>;
@@ -231,4 +231,4 @@ TEST_CASE("a path with the name of an array") {
   CHECK(split("d:x") == Found("d:x", std::nullopt));
   CHECK(split_array_path(":").path == ":");
 }
-}  // namespace lupine::test::npz_tests
+}  // namespace speedwell::test::npz_tests

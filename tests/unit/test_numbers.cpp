@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "core/numbers.hpp"
 
-namespace lupine::test::numbers_tests {
+namespace speedwell::test::numbers_tests {
 TEST_CASE("divisions that round up agree with their definition and do not overflow") {
   for (std::int64_t b = 1; b <= 9; ++b)
     for (std::int64_t a = 0; a <= 40; ++a) {
@@ -28,4 +28,4 @@ TEST_CASE("the unit roundoff of FP64 is 2^-53, and an unknown number is NaN") {
   CHECK(1 + 2 * eps > 1.0);
   CHECK(std::isnan(unknown));
 }
-}  // namespace lupine::test::numbers_tests
+}  // namespace speedwell::test::numbers_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/numpy.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "catch.hpp"
 #include "folder.hpp"
 
-namespace lupine::test::numpy_tests {
+namespace speedwell::test::numpy_tests {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -204,4 +204,4 @@ TEST_CASE("a header that is written is read, and ends at a multiple of 64 bytes"
       CHECK(header.data == std::ssize(text));
     }
 }
-}  // namespace lupine::test::numpy_tests
+}  // namespace speedwell::test::numpy_tests

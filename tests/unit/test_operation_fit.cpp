@@ -6,7 +6,7 @@
 #include "calibrate/operation_fit.hpp"
 #include "catch.hpp"
 
-namespace lupine::test::operation_fit_tests {
+namespace speedwell::test::operation_fit_tests {
 namespace {
 
 OperationModel model_of(double rate, double rows, double columns, double width) {
@@ -98,4 +98,4 @@ TEST_CASE("a single shape gives its rate", "[fit]") {
   CHECK(fit.model.half_rows + fit.model.half_columns + fit.model.half_width == 0);
   CHECK(fit.largest_error < 1e-12);
 }
-}  // namespace lupine::test::operation_fit_tests
+}  // namespace speedwell::test::operation_fit_tests

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "device/cpu/cpu_device.hpp"
 
-namespace lupine::test::operation_trials_tests {
+namespace speedwell::test::operation_trials_tests {
 TEST_CASE("operations can be repeated often: their numbers stay finite", "[calibrate]") {
   CpuDevice device(2);
   constexpr std::int64_t order = 128;
@@ -50,4 +50,4 @@ TEST_CASE("every operation is timed at several shapes", "[calibrate]") {
   }
   CHECK(works.size() == 27);
 }
-}  // namespace lupine::test::operation_trials_tests
+}  // namespace speedwell::test::operation_trials_tests

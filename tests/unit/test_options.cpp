@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/error.hpp>
-#include <lupine/options.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/options.hpp>
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@
 #include "report/option_lines.hpp"
 #include "wider_options.hpp"
 
-namespace lupine::test::options_tests {
+namespace speedwell::test::options_tests {
 namespace {
 
 template <class Options>
@@ -102,7 +102,7 @@ TEST_CASE("JSON of a run has every option that applies, as asked and as chosen")
   setup.options.matrix = MatrixKind::fasi_higham;
   setup.options.pivoting = Pivoting::partial;
   setup.options.run.nb = 96;
-  const auto document = json_report({{setup, {BenchmarkRun{}}}}, "lupine mxp", {});
+  const auto document = json_report({{setup, {BenchmarkRun{}}}}, "speedwell mxp", {});
   std::set<std::string> missing = names<BenchmarkOptions>();
   for (const std::string& key : keys(document)) missing.erase(key);
   CHECK(missing == std::set<std::string>{"gpus"});  // ranks compute on CPUs and have no GPUs
@@ -122,4 +122,4 @@ TEST_CASE("the solver 'solve' runs with the options for which its memory was che
   run.gpus = {1, 0};
   CHECK(option_texts(solve_options(setup).run) == option_texts(run));
 }
-}  // namespace lupine::test::options_tests
+}  // namespace speedwell::test::options_tests

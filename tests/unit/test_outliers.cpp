@@ -11,7 +11,7 @@
 #include "check/outliers.hpp"
 #include "fake_sensors.hpp"
 
-namespace lupine::test {
+namespace speedwell::test {
 namespace {
 
 TEST_CASE("spread: median and median deviation, without what is not finite", "[check]") {
@@ -114,4 +114,4 @@ TEST_CASE("errors that drivers have counted", "[check]") {
 }
 
 }  // namespace
-}  // namespace lupine::test
+}  // namespace speedwell::test

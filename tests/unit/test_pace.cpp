@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "factor/pace.hpp"
 
-namespace lupine::test::pace_tests {
+namespace speedwell::test::pace_tests {
 namespace {
 
 constexpr double column = 1e-6;
@@ -76,4 +76,4 @@ TEST_CASE("times that no law has make no panel faster with less of the device") 
   CHECK(too_fast_with_more.seconds(1) == Approx(1e-3 / 8));
   CHECK(too_fast_with_more.seconds(1. / 32) == Approx(4e-3));
 }
-}  // namespace lupine::test::pace_tests
+}  // namespace speedwell::test::pace_tests

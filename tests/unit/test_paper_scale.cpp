@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <array>
 #include <csignal>
@@ -13,8 +13,8 @@
 #include "paper/scale.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine::test::paper_scale_tests {
-using namespace lupine::paper;
+namespace speedwell::test::paper_scale_tests {
+using namespace speedwell::paper;
 
 namespace {
 
@@ -153,4 +153,4 @@ TEST_CASE("A child that dies, throws or has nothing to say is told from others")
   CHECK(ends[3].text == "well");
   CHECK(ends[3].failure.empty());
 }
-}  // namespace lupine::test::paper_scale_tests
+}  // namespace speedwell::test::paper_scale_tests

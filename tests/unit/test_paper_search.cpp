@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@
 #include "paper/search_report.hpp"
 #include "setup/sizing.hpp"
 
-namespace lupine::test::paper_search_tests {
-using namespace lupine::paper;
+namespace speedwell::test::paper_search_tests {
+using namespace speedwell::paper;
 
 namespace {
 
@@ -257,8 +257,9 @@ TEST_CASE("The same search gives the same text and document") {
   const std::string document = search_json(scenario, {}, first).dump();
   CHECK(document == search_json(scenario, {}, second).dump());
   CHECK_THAT(text, ContainsSubstring("PREDICTED for fake (not validated on a GPU)"));
-  CHECK_THAT(text, ContainsSubstring("\n    lupine mxp -N 99840 --nb 1536 -P 4 -Q 2 --lookahead 0 "
-                                     "--bcast 2ring --chunk 16384\n"));
+  CHECK_THAT(text,
+             ContainsSubstring("\n    speedwell mxp -N 99840 --nb 1536 -P 4 -Q 2 --lookahead 0 "
+                               "--bcast 2ring --chunk 16384\n"));
   const auto all = nlohmann::json::parse(document);
   CHECK(all["best"]["nb"] == 1536);
   CHECK(all["trials"].size() == first.trials.size());
@@ -279,8 +280,9 @@ TEST_CASE("The command repeats what the user gave") {
   chosen.run.nprow = chosen.run.npcol = 1;
   chosen.run.lookahead = 1;
   chosen.run.chunk = 4096;
-  CHECK(command_of(asked, chosen) ==
-        "lupine hpl -N 4096 --nb 128 -P 1 -Q 1 --lookahead 1 --bcast 1ring-modified --chunk 4096 "
-        "--comm staged --ndiv 3 --max-iterations 9");
+  CHECK(
+      command_of(asked, chosen) ==
+      "speedwell hpl -N 4096 --nb 128 -P 1 -Q 1 --lookahead 1 --bcast 1ring-modified --chunk 4096 "
+      "--comm staged --ndiv 3 --max-iterations 9");
 }
-}  // namespace lupine::test::paper_search_tests
+}  // namespace speedwell::test::paper_search_tests

@@ -18,7 +18,7 @@
 #include "host/lapack_lu.hpp"
 #include "host/thread_scope.hpp"
 
-namespace lupine::test::pivoted_lu_tests {
+namespace speedwell::test::pivoted_lu_tests {
 namespace {
 
 /// A matrix inside of a larger one, of which no other entry may change.
@@ -301,7 +301,7 @@ TEMPLATE_TEST_CASE("solve_pivoted finds solutions that are known", "", double,
 
 TEST_CASE("factor_pivoted ends where it is interrupted, and writes nowhere else") {
   // A clock on which each question is due.
-  class Clock final : public lupine::Clock {
+  class Clock final : public speedwell::Clock {
    public:
     double now() const override { return now_ += 1; }
 
@@ -377,4 +377,4 @@ TEST_CASE("factor_pivoted takes an empty matrix") {
   std::vector<int> pivots;
   CHECK(factor_pivoted<double>({nullptr, 0, 0, 1}, pivots) == -1);
 }
-}  // namespace lupine::test::pivoted_lu_tests
+}  // namespace speedwell::test::pivoted_lu_tests

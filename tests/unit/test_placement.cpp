@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "catch.hpp"
 #include "device/device.hpp"
 #include "refusal.hpp"
 #include "setup/placement.hpp"
 
-namespace lupine::test::placement_tests {
+namespace speedwell::test::placement_tests {
 namespace {
 
 std::string complaint_of(CommMethod wanted, const Connections& connections) {
@@ -105,4 +105,4 @@ TEST_CASE("the reason against NCCL names a rank unless it holds for all ranks") 
   // A missing library is said rather than different versions.
   CHECK(why_no_peers({here, older, away}, hosts) == "rank 2 on b: NCCL cannot be loaded");
 }
-}  // namespace lupine::test::placement_tests
+}  // namespace speedwell::test::placement_tests

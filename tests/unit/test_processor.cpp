@@ -10,7 +10,7 @@
 #include "catch.hpp"
 #include "host/processor.hpp"
 
-namespace lupine::test::processor_tests {
+namespace speedwell::test::processor_tests {
 namespace {
 
 /// What a child of this process returns from `work`. A child has one thread, whose affinity is that
@@ -56,4 +56,4 @@ TEST_CASE("a change of the process's affinity is seen, though what was found is 
         }) == 0);
   CHECK(core_binding() == before);
 }
-}  // namespace lupine::test::processor_tests
+}  // namespace speedwell::test::processor_tests

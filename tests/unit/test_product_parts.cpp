@@ -8,7 +8,7 @@
 #include "device/cpu/product_parts.hpp"
 #include "device/device.hpp"
 
-namespace lupine::test::product_parts_tests {
+namespace speedwell::test::product_parts_tests {
 namespace {
 
 /// Small integers, so that sums are exact in any order.
@@ -95,4 +95,4 @@ TEST_CASE("the parts of a product take little time") {
   CHECK(update_parts(40000, 300, 40000, 2, false).rows == 40000);
   CHECK(update_parts(40000, 300, 40000, 2, false).columns == 300);
 }
-}  // namespace lupine::test::product_parts_tests
+}  // namespace speedwell::test::product_parts_tests

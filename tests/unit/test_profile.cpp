@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -14,7 +14,7 @@
 #include "io/profile.hpp"
 #include "refusal.hpp"
 
-namespace lupine::test::profile_tests {
+namespace speedwell::test::profile_tests {
 namespace {
 
 ProfileEntry some_entry() {
@@ -133,9 +133,9 @@ TEST_CASE("a profile that is damaged is refused in one line that names it") {
     CHECK(refusal(text).find('\n') == std::string::npos);
   }
   nlohmann::json newer = document();
-  newer["schema"] = "lupine-profile/2";
-  CHECK_THAT(refusal(newer.dump()),
-             ContainsSubstring("lupine-profile/2") && ContainsSubstring("'lupine-profile/1'"));
+  newer["schema"] = "speedwell-profile/2";
+  CHECK_THAT(refusal(newer.dump()), ContainsSubstring("speedwell-profile/2") &&
+                                        ContainsSubstring("'speedwell-profile/1'"));
   nlohmann::json no_list = document();
   no_list["entries"] = "none";
   CHECK_THAT(refusal(no_list.dump()), ContainsSubstring("entries"));
@@ -143,8 +143,8 @@ TEST_CASE("a profile that is damaged is refused in one line that names it") {
   CHECK_THAT(refusal(R"({"schema": )" + std::string(deep, '[') + std::string(deep, ']') + "}"),
              ContainsSubstring("more than 32 deep"));
   nlohmann::json two_lines = document();
-  two_lines["schema"] = "lupine\nprofile";
-  CHECK_THAT(refusal(two_lines.dump()), ContainsSubstring("'lupine\\nprofile'"));
+  two_lines["schema"] = "speedwell\nprofile";
+  CHECK_THAT(refusal(two_lines.dump()), ContainsSubstring("'speedwell\\nprofile'"));
 }
 
 TEST_CASE("an entry with a value that is not allowed is refused, and the message names the value") {
@@ -233,4 +233,4 @@ TEST_CASE("a profile that cannot be read is not overwritten") {
   CHECK_THROWS_AS(profile_text(folder / "."), UsageError);
   CHECK_THROWS_AS(add_to_profile(folder / "no/where.json", some_entry()), UsageError);
 }
-}  // namespace lupine::test::profile_tests
+}  // namespace speedwell::test::profile_tests

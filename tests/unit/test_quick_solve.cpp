@@ -20,7 +20,7 @@
 #include "memory_limit.hpp"
 #include "solve/quick_solve.hpp"
 
-namespace lupine::test::quick_solve_tests {
+namespace speedwell::test::quick_solve_tests {
 namespace {
 
 using Complex = std::complex<double>;
@@ -346,4 +346,4 @@ TEST_CASE("quick_solve believes residuals, not factors", "[quick]") {
   }
 }
 
-}  // namespace lupine::test::quick_solve_tests
+}  // namespace speedwell::test::quick_solve_tests

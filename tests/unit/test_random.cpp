@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "host/process_seed.hpp"
 
-namespace lupine::test::random_tests {
+namespace speedwell::test::random_tests {
 
 TEST_CASE("random bits differ by their seed, their use and their place") {
   std::set<std::uint64_t> all;
@@ -29,4 +29,4 @@ TEST_CASE("a process has one seed, which every reader of JSON has exactly") {
   CHECK(process_seed() < std::uint64_t{1} << 53);
 }
 
-}  // namespace lupine::test::random_tests
+}  // namespace speedwell::test::random_tests

@@ -2,7 +2,7 @@
 #include "catch.hpp"
 #include "setup/rates.hpp"
 
-namespace lupine::test::rates_tests {
+namespace speedwell::test::rates_tests {
 namespace {
 
 Rates rates(double bf16, double fp16, double fp32, RateOrigin origin = RateOrigin::measured,
@@ -53,4 +53,4 @@ TEST_CASE("a choice is explained by the rates") {
   CHECK(Rates().text(Precision::fp32).empty());
   CHECK(rates(162, 304, 307).of(Precision::fp64) == 0);
 }
-}  // namespace lupine::test::rates_tests
+}  // namespace speedwell::test::rates_tests

@@ -13,7 +13,7 @@
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
 
-namespace lupine::test::report_tests {
+namespace speedwell::test::report_tests {
 namespace {
 
 Setup some_setup() {
@@ -184,7 +184,7 @@ TEST_CASE("without factors there is one line in place of residual and norms") {
   r.bad_pivot = -1;
   CHECK(contains(no_factors(r), "Inf or NaN"));
 
-  const auto document = json_report({{some_setup(), {run}}}, "lupine mxp", {});
+  const auto document = json_report({{some_setup(), {run}}}, "speedwell mxp", {});
   CHECK(document["scaled_residual"].is_null());
   CHECK(document["norms"]["A_inf"].is_null());
   CHECK(contains(document["notes"].dump(), "Inf or NaN"));
@@ -204,7 +204,7 @@ TEST_CASE("HPL's report leaves out the parts of HPL-MxP") {
   CHECK(contains(text, "\nWR11R2R16  3000000000  1024 "));
   CHECK(contains(text, "\nNBMIN      : 16\nNDIV       : 2\n"));
   CHECK(contains(text, "\nrows    "));
-  const auto document = json_report({{setup, {run}}}, "lupine hpl", {});
+  const auto document = json_report({{setup, {run}}}, "speedwell hpl", {});
   CHECK(document["benchmark"] == "hpl");
   CHECK(document["solve"]["seconds"] == 2.345);
   CHECK(document.count("refinement") == 0);
@@ -262,13 +262,13 @@ TEST_CASE("the summary has lines of a fixed form") {
   CHECK(contains(text, "  Speedup          =         none\n"));
   CHECK(contains(text, "  HPL residual     =         none ...... FAILED\n"));
   const auto document =
-      json_of_both({some_setup(), {mxp}}, {some_setup(), {hpl}}, "lupine bench", {});
+      json_of_both({some_setup(), {mxp}}, {some_setup(), {hpl}}, "speedwell bench", {});
   CHECK(document["speedup"].is_null());
   CHECK(document["passed"] == false);
   CHECK(document["mxp"]["passed"] == true);
 }
 
-TEST_CASE("the head lists every choice, with Lupine's marked") {
+TEST_CASE("the head lists every choice, with Speedwell's marked") {
   const std::string text = report_head({some_setup()}, {"from outside"});
   for (const char* label :
        {"N", "NB", "PMAP", "P", "Q", "RANKS", "PRECISION", "MATRIX", "REFINE", "DEPTH", "BCAST",
@@ -290,7 +290,7 @@ TEST_CASE("the peak of memory stands beside what was announced, where it was mea
   BenchmarkRun run = some_run(true);
   CHECK_FALSE(contains(report_run(setup, run), "\nMemory: "));
   const auto peak_in = [&] {
-    return json_report({{setup, {run}}}, "lupine mxp", {})["memory_peak"];
+    return json_report({{setup, {run}}}, "speedwell mxp", {})["memory_peak"];
   };
   CHECK(peak_in() == nlohmann::ordered_json({{"resident", nullptr}, {"device", nullptr}}));
   run.peak.resident = {3. * (1 << 30), 2};
@@ -329,7 +329,7 @@ TEST_CASE("JSON shows the fastest run, or the first that failed") {
   std::vector<BenchmarkRun> runs{some_run(true), some_run(true), some_run(true)};
   runs[1].result.seconds = 11;
   runs[1].result.gflops = 700;
-  auto document = json_report({{some_setup(), runs}}, "lupine mxp", {"from outside"});
+  auto document = json_report({{some_setup(), runs}}, "speedwell mxp", {"from outside"});
   CHECK(document["time_seconds"] == 11);
   CHECK(document["runs"].size() == 3);
   CHECK(document["n"] == 3000000000);
@@ -340,7 +340,7 @@ TEST_CASE("JSON shows the fastest run, or the first that failed") {
 
   runs[2] = some_run(false);
   runs[2].result.bad_pivot = 17;
-  document = json_report({{some_setup(), runs}}, "lupine mxp", {});
+  document = json_report({{some_setup(), runs}}, "speedwell mxp", {});
   CHECK(document["passed"] == false);
   CHECK(document["bad_pivot"] == 17);
   CHECK(document.dump().find("nan") == std::string::npos);
@@ -350,13 +350,13 @@ TEST_CASE("JSON of several configurations has the choices of each run") {
   std::vector<Measured> all{{some_setup(), {some_run(true)}}, {some_setup(), {some_run(true)}}};
   all[1].setup.options.run.nb = 8;
   all[1].runs[0].result.gflops = 700;
-  const auto document = json_report(all, "lupine mxp", {});
+  const auto document = json_report(all, "speedwell mxp", {});
   CHECK(document["nb"] == 8);
   CHECK(document["gflops"] == 700);
   REQUIRE(document["runs"].size() == 2);
   CHECK(document["runs"][0]["nb"] == 1024);
   CHECK(document["runs"][1]["nb"] == 8);
-  CHECK(json_report({all[0]}, "lupine mxp", {})["runs"][0].count("nb") == 0);
+  CHECK(json_report({all[0]}, "speedwell mxp", {})["runs"][0].count("nb") == 0);
 }
 
 TEST_CASE("progress prints at most one line a second") {
@@ -488,4 +488,4 @@ TEST_CASE("the report of a solve tells growth and rotations of a step") {
   CHECK(steps[1]["growth"] == 1e17);
   CHECK(steps[2]["rotated"] == true);
 }
-}  // namespace lupine::test::report_tests
+}  // namespace speedwell::test::report_tests

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "element/rounding.hpp"
 
-namespace lupine::test::rounding_tests {
+namespace speedwell::test::rounding_tests {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -212,4 +212,4 @@ TEST_CASE("the scale of an FP16 panel is the largest that stays below 2^15") {
       REQUIRE((scale == 120 || largest * std::ldexp(1.0, scale + 1) >= 0x1p15));
     }
 }
-}  // namespace lupine::test::rounding_tests
+}  // namespace speedwell::test::rounding_tests

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "grid/row_moves.hpp"
 
-namespace lupine::test::row_moves_tests {
+namespace speedwell::test::row_moves_tests {
 namespace {
 
 // A column whose entry i is i, after every process has moved its part.
@@ -104,4 +104,4 @@ TEST_CASE("undoing the exchanges brings every row back") {
           CHECK(there[static_cast<std::size_t>(back[static_cast<std::size_t>(i)])] == i);
       }
 }
-}  // namespace lupine::test::row_moves_tests
+}  // namespace speedwell::test::row_moves_tests

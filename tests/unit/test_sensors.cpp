@@ -14,7 +14,7 @@
 #include "sensors/system_file.hpp"
 #include "sensors/ticker.hpp"
 
-namespace lupine::test::sensor_tests {
+namespace speedwell::test::sensor_tests {
 namespace {
 
 TEST_CASE("files of sensors: numbers, and why there are none") {
@@ -206,4 +206,4 @@ TEST_CASE("a ticker ticks, survives what a step throws, and ends within a sleep"
 }
 
 }  // namespace
-}  // namespace lupine::test::sensor_tests
+}  // namespace speedwell::test::sensor_tests

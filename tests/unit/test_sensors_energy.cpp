@@ -16,7 +16,7 @@
 #include "sensors/energy_meter.hpp"
 #include "sensors/energy_report.hpp"
 
-namespace lupine::test::sensor_energy_tests {
+namespace speedwell::test::sensor_energy_tests {
 namespace {
 
 const std::string powercap = "/sys/class/powercap/";
@@ -324,4 +324,4 @@ TEST_CASE("sums of energy: nothing could be read") {
 }
 
 }  // namespace
-}  // namespace lupine::test::sensor_energy_tests
+}  // namespace speedwell::test::sensor_energy_tests

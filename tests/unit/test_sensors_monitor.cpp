@@ -15,7 +15,7 @@
 #include "fake_sensors.hpp"
 #include "sensors/monitor.hpp"
 
-namespace lupine::test::sensor_monitor_tests {
+namespace speedwell::test::sensor_monitor_tests {
 namespace {
 
 const MonitorSeries& series(const MonitorRecord& record, std::string_view device, Quantity what) {
@@ -137,4 +137,4 @@ TEST_CASE("monitor: its thread samples, and ends at once") {
 }
 
 }  // namespace
-}  // namespace lupine::test::sensor_monitor_tests
+}  // namespace speedwell::test::sensor_monitor_tests

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <limits>
 
@@ -15,7 +15,7 @@
 #include "setup/sizing.hpp"
 #include "source/part_writer.hpp"
 
-namespace lupine::test::sizing_tests {
+namespace speedwell::test::sizing_tests {
 TEST_CASE("largest n by bisection") {
   for (std::int64_t limit = 0; limit < 70; ++limit)
     CHECK(largest_n([&](std::int64_t n) { return n <= limit; }) == limit);
@@ -299,4 +299,4 @@ TEST_CASE("the host of a GPU needs room for pieces of a user's matrix, and not f
     CHECK(pieces < 3e8);  // the matrix has up to 720 GB
   }
 }
-}  // namespace lupine::test::sizing_tests
+}  // namespace speedwell::test::sizing_tests

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@
 #include "comm/run_watch.hpp"
 #include "core/trace.hpp"
 
-namespace lupine::test::stall_watch_tests {
+namespace speedwell::test::stall_watch_tests {
 namespace {
 
 /// A clock that the test moves.
@@ -167,4 +167,4 @@ TEST_CASE("a stall's line names the rank, the ranks it waits for, and stopped ra
   stall = {5, "the GPU", {}, Activity::solve, -1};
   CHECK(words(stall) == "rank 0 on a has waited 5 s for the GPU (solve)");
 }
-}  // namespace lupine::test::stall_watch_tests
+}  // namespace speedwell::test::stall_watch_tests

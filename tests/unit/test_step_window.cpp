@@ -2,7 +2,7 @@
 #include "bench/step_window.hpp"
 #include "catch.hpp"
 
-namespace lupine::test::step_window_tests {
+namespace speedwell::test::step_window_tests {
 namespace {
 
 std::optional<StepWindow> window(std::int64_t n, std::int64_t nb, int lookahead, bool overlaps,
@@ -46,4 +46,4 @@ TEST_CASE("a matrix of few blocks has no window") {
   CHECK(window(1000, 250, 1, false, 250));
   CHECK_FALSE(window(1000, 10, 1, false, 1000));
 }
-}  // namespace lupine::test::step_window_tests
+}  // namespace speedwell::test::step_window_tests

@@ -23,7 +23,7 @@
 #include "host/processor.hpp"
 #include "thread_counts.hpp"
 
-namespace lupine::test::thread_scope_tests {
+namespace speedwell::test::thread_scope_tests {
 TEST_CASE("a scope sets both numbers of threads, and restores the program's") {
   const OwnThreadCounts own;
   {
@@ -333,4 +333,4 @@ TEST_CASE("a scope sets both numbers where one of them is right already") {
     CHECK(thread_counts() == around);
   }
 }
-}  // namespace lupine::test::thread_scope_tests
+}  // namespace speedwell::test::thread_scope_tests

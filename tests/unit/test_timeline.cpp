@@ -6,8 +6,8 @@
 #include "catch.hpp"
 #include "paper/timeline.hpp"
 
-namespace lupine::test::timeline_tests {
-using namespace lupine::paper;
+namespace speedwell::test::timeline_tests {
+using namespace speedwell::paper;
 
 namespace {
 
@@ -304,4 +304,4 @@ TEST_CASE("Forgetting the past changes nothing that comes") {
     CHECK(ends[0] > 17.5);
   }
 }
-}  // namespace lupine::test::timeline_tests
+}  // namespace speedwell::test::timeline_tests

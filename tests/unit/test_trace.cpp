@@ -19,7 +19,7 @@
 #include "io/trace_json.hpp"
 #include "report/trace_report.hpp"
 
-namespace lupine::test::trace_tests {
+namespace speedwell::test::trace_tests {
 namespace {
 
 /// An event whose times have the precision of a GPU's: milliseconds as 24-bit numbers.
@@ -97,8 +97,8 @@ Setup setup_of(GridShape shape) {
 
 nlohmann::json written(const TraceReport& report) {
   const auto path = std::filesystem::temp_directory_path() /
-                    ("lupine-trace-" + std::to_string(::getpid()) + ".json");
-  report.write(path.string(), "lupine mxp");
+                    ("speedwell-trace-" + std::to_string(::getpid()) + ".json");
+  report.write(path.string(), "speedwell mxp");
   std::ifstream stream(path);
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   std::filesystem::remove(path);
@@ -291,7 +291,7 @@ TEST_CASE("the runs of a report follow one another in the trace, with their opti
   CHECK(instants[1]["name"] == "hpl-mxp n 100 nb 8 1 x 2 fp16, run 2 of 2");
   CHECK(instants[2]["name"] == "hpl-mxp n 100 nb 8 3 x 1 fp16");
   const auto& other = document["otherData"];
-  CHECK(other["command_line"] == "lupine mxp");
+  CHECK(other["command_line"] == "speedwell mxp");
   CHECK(other["version"].is_string());
   CHECK(other["revision"].is_string());
   REQUIRE(other["runs"].size() == 3);
@@ -325,4 +325,4 @@ TEST_CASE("a file of runs that grows too large leaves out the last spans, and co
   CHECK(events(document, "X").size() == 8);
   CHECK(document["otherData"]["runs"][1]["spans_left_out"] == 6);
 }
-}  // namespace lupine::test::trace_tests
+}  // namespace speedwell::test::trace_tests

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "clocks.hpp"
 
-namespace lupine::test::tune_search_tests {
+namespace speedwell::test::tune_search_tests {
 namespace {
 
 /// A machine whose rate is a function of the tuning. Each of its runs takes a second.
@@ -201,4 +201,4 @@ TEST_CASE("a run that takes longer than those before does not exceed the budget"
   machine.search({512, 1, 0}, 30);
   CHECK(machine.clock.time <= end);
 }
-}  // namespace lupine::test::tune_search_tests
+}  // namespace speedwell::test::tune_search_tests

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls of the library before MPI_Init. This program never calls MPI_Init.
-#include <lupine/benchmark.hpp>
-#include <lupine/solve.hpp>
+#include <speedwell/benchmark.hpp>
+#include <speedwell/solve.hpp>
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "refusal.hpp"
 
-namespace lupine::test::without_mpi_tests {
+namespace speedwell::test::without_mpi_tests {
 TEST_CASE("functions that need MPI say that it is not initialized", "[mpi-start]") {
   const std::string words = "MPI is not initialized; allowed: a call after MPI_Init";
   const std::vector<double> a{2, 0, 0, 4};
@@ -20,4 +20,4 @@ TEST_CASE("functions that need MPI say that it is not initialized", "[mpi-start]
   CHECK(refusal_of([&] { solve(MPI_COMM_WORLD, matrix, RightHandSide::dense(1, a.data(), 2)); }) ==
         words);
 }
-}  // namespace lupine::test::without_mpi_tests
+}  // namespace speedwell::test::without_mpi_tests

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The part of cuBLASLt that Lupine uses, emulated on the host: column-major products
+/// The part of cuBLASLt that Speedwell uses, emulated on the host: column-major products
 /// D = alpha op(A) op(B) + beta C.
 #pragma once
 

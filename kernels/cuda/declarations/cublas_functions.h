@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The functions of cuBLAS that Lupine looks up by their names.
+/// The functions of cuBLAS that Speedwell looks up by their names.
 #pragma once
 
 #include "cublas_v2.h"
@@ -8,19 +8,19 @@
 #include <map>
 #include <string>
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 
 inline const std::map<std::string, void*>& cublas_functions() {
-#define LUPINE_FUNCTION(name) \
+#define SPEEDWELL_FUNCTION(name) \
   { #name, reinterpret_cast < void*>(&name) }
   static const std::map<std::string, void*> functions{
-      LUPINE_FUNCTION(cublasSetEmulationStrategy),
-      LUPINE_FUNCTION(cublasSetEmulationSpecialValuesSupport),
-      LUPINE_FUNCTION(cublasSetFixedPointEmulationMantissaControl),
-      LUPINE_FUNCTION(cublasSetFixedPointEmulationMaxMantissaBitCount),
-      LUPINE_FUNCTION(cublasSetFixedPointEmulationMantissaBitOffset)};
-#undef LUPINE_FUNCTION
+      SPEEDWELL_FUNCTION(cublasSetEmulationStrategy),
+      SPEEDWELL_FUNCTION(cublasSetEmulationSpecialValuesSupport),
+      SPEEDWELL_FUNCTION(cublasSetFixedPointEmulationMantissaControl),
+      SPEEDWELL_FUNCTION(cublasSetFixedPointEmulationMaxMantissaBitCount),
+      SPEEDWELL_FUNCTION(cublasSetFixedPointEmulationMantissaBitOffset)};
+#undef SPEEDWELL_FUNCTION
   return functions;
 }
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation

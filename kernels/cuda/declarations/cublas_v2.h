@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The part of cuBLAS that Lupine uses, emulated on the host. 64-bit sizes only: a call with 32-bit
-/// sizes does not compile.
+/// The part of cuBLAS that Speedwell uses, emulated on the host. 64-bit sizes only: a call with
+/// 32-bit sizes does not compile.
 #pragma once
 
 #include "cublas_api.h"
@@ -15,7 +15,7 @@ cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t m
 cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int multiprocessors);
 cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode);
 
-// Since cuBLAS 13.1. Lupine looks these up by name.
+// Since cuBLAS 13.1. Speedwell looks these up by name.
 cublasStatus_t cublasSetEmulationStrategy(cublasHandle_t handle,
                                           cublasEmulationStrategy_t strategy);
 cublasStatus_t cublasSetEmulationSpecialValuesSupport(cublasHandle_t handle,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The types of CUDA's driver that Lupine uses. Its functions are found by
+/// The types of CUDA's driver that Speedwell uses. Its functions are found by
 /// cudaGetDriverEntryPointByVersion().
 #pragma once
 

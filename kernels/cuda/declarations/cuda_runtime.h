@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The part of the CUDA runtime that Lupine uses, emulated on the host: for tests only. Values are
-/// those of CUDA 13. What Lupine must not use (the default stream, synchronous copies) is left out,
-/// and does not compile or is refused. cudaDeviceSynchronize is for the caller's own work alone.
+/// The part of the CUDA runtime that Speedwell uses, emulated on the host: for tests only. Values
+/// are those of CUDA 13. What Speedwell must not use (the default stream, synchronous copies) is
+/// left out, and does not compile or is refused. cudaDeviceSynchronize is for the caller's own work
+/// alone.
 #pragma once
 
 #include <math.h>
@@ -15,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-#define LUPINE_CUDA_EMULATED 1
+#define SPEEDWELL_CUDA_EMULATED 1
 #define CUDART_VERSION 13000
 #define CUDART_CB
 #define __global__
@@ -24,7 +25,7 @@
 #define __constant__
 // Each block that runs has a thread of the host of its own.
 #define __shared__ static thread_local
-#define LUPINE_DYNAMIC_SHARED(name) float4* const name = lupine::emulation::dynamic_shared()
+#define SPEEDWELL_DYNAMIC_SHARED(name) float4* const name = speedwell::emulation::dynamic_shared()
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
@@ -273,7 +274,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
                                              unsigned long long flags,
                                              cudaDriverEntryPointQueryResult* found);
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 cudaError_t launch(const cudaLaunchConfig_t& config, void (*kernel)(),
                    std::function<void()> thread);
 void barrier();
@@ -301,14 +302,14 @@ T replace(T* at, T value) {
   pause();
   return before;
 }
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation
 
 template <class... Expected, class... Actual>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Expected...),
                                Actual&&... actual) {
   return [&](Expected... values) {
-    return lupine::emulation::launch(*config, reinterpret_cast<void (*)()>(kernel),
-                                     [=] { kernel(values...); });
+    return speedwell::emulation::launch(*config, reinterpret_cast<void (*)()>(kernel),
+                                        [=] { kernel(values...); });
   }(std::forward<Actual>(actual)...);
 }
 
@@ -321,40 +322,41 @@ extern dim3 gridDim;
 inline constexpr int warpSize = 32;
 
 inline void __syncthreads() {
-  lupine::emulation::barrier();
+  speedwell::emulation::barrier();
 }
 /// Waits for each lane; a shuffle waits for one.
 inline void __syncwarp(unsigned mask = 0xffffffffu) {
-  for (int from = 0; from < warpSize; ++from) lupine::emulation::shuffle(mask, 0, from);
+  for (int from = 0; from < warpSize; ++from) speedwell::emulation::shuffle(mask, 0, from);
 }
 inline void __threadfence() {}
 inline void __nanosleep(unsigned) {
-  lupine::emulation::pause();
+  speedwell::emulation::pause();
 }
 inline void __threadfence_block() {}
 
 template <class T>
 T __shfl_sync(unsigned mask, T value, int from, int width = 32) {
-  const int own = lupine::emulation::lane();
-  return lupine::emulation::shuffle_value(mask, value, (own & ~(width - 1)) | (from & (width - 1)));
+  const int own = speedwell::emulation::lane();
+  return speedwell::emulation::shuffle_value(mask, value,
+                                             (own & ~(width - 1)) | (from & (width - 1)));
 }
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
-  const int own = lupine::emulation::lane();
+  const int own = speedwell::emulation::lane();
   const int from = own - static_cast<int>(delta);
-  return lupine::emulation::shuffle_value(mask, value, from < (own & ~(width - 1)) ? own : from);
+  return speedwell::emulation::shuffle_value(mask, value, from < (own & ~(width - 1)) ? own : from);
 }
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
-  const int own = lupine::emulation::lane();
+  const int own = speedwell::emulation::lane();
   const int from = own + static_cast<int>(delta);
-  return lupine::emulation::shuffle_value(mask, value, from > (own | (width - 1)) ? own : from);
+  return speedwell::emulation::shuffle_value(mask, value, from > (own | (width - 1)) ? own : from);
 }
 template <class T>
 T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {
-  const int own = lupine::emulation::lane();
+  const int own = speedwell::emulation::lane();
   const int from = own ^ lanes;
-  return lupine::emulation::shuffle_value(mask, value, from > (own | (width - 1)) ? own : from);
+  return speedwell::emulation::shuffle_value(mask, value, from > (own | (width - 1)) ? own : from);
 }
 
 inline unsigned __ballot_sync(unsigned mask, int predicate) {
@@ -371,35 +373,35 @@ inline int __ffs(int bits) {
 template <class T>
 T atomicAdd(T* at, std::type_identity_t<T> value) {
   static_assert(sizeof(T) >= 4 && !std::is_same_v<T, std::int64_t>);
-  return lupine::emulation::replace(at, static_cast<T>(*at + value));
+  return speedwell::emulation::replace(at, static_cast<T>(*at + value));
 }
 /// 0 once `limit` has been reached, so that a counter may start anew.
 inline unsigned atomicInc(unsigned* at, unsigned limit) {
-  return lupine::emulation::replace(at, *at >= limit ? 0 : *at + 1);
+  return speedwell::emulation::replace(at, *at >= limit ? 0 : *at + 1);
 }
 template <class T>
 T atomicMax(T* at, std::type_identity_t<T> value) {
   static_assert(std::is_integral_v<T> && sizeof(T) >= 4);
-  return lupine::emulation::replace(at, std::max(*at, value));
+  return speedwell::emulation::replace(at, std::max(*at, value));
 }
 template <class T>
 T atomicMin(T* at, std::type_identity_t<T> value) {
   static_assert(std::is_integral_v<T> && sizeof(T) >= 4);
-  return lupine::emulation::replace(at, std::min(*at, value));
+  return speedwell::emulation::replace(at, std::min(*at, value));
 }
 template <class T>
 T atomicOr(T* at, std::type_identity_t<T> value) {
   static_assert(std::is_integral_v<T> && sizeof(T) >= 4);
-  return lupine::emulation::replace(at, *at | value);
+  return speedwell::emulation::replace(at, *at | value);
 }
 template <class T>
 T atomicExch(T* at, std::type_identity_t<T> value) {
-  return lupine::emulation::replace(at, value);
+  return speedwell::emulation::replace(at, value);
 }
 template <class T>
 T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
   static_assert(std::is_integral_v<T>);
-  return lupine::emulation::replace(at, *at == expected ? value : *at);
+  return speedwell::emulation::replace(at, *at == expected ? value : *at);
 }
 
 template <class T>

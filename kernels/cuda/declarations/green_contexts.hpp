@@ -13,7 +13,7 @@ struct CUgreenCtx_st {
   int multiprocessors;
 };
 
-namespace lupine::green {
+namespace speedwell::green {
 
 /// The driver's function of this name; null if it is none for green contexts, or there are none.
 void* driver_function(const char* name);
@@ -31,4 +31,4 @@ void making_context();
 /// Limits the stream to so many multiprocessors.
 void limit(cudaStream_t stream, int multiprocessors);
 
-}  // namespace lupine::green
+}  // namespace speedwell::green

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The part of NCCL that Lupine uses, emulated among processes of one machine by files.
+/// The part of NCCL that Speedwell uses, emulated among processes of one machine by files.
 #pragma once
 
 #include "cuda_runtime.h"
@@ -56,8 +56,9 @@ ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDa
                            int root, ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream);
-/// Between processes and to the own one; each has to be in a group, as all of Lupine's are. A group
-/// is of one communicator and one stream, and is done once all that it sends has been received.
+/// Between processes and to the own one; each has to be in a group, as all of Speedwell's are. A
+/// group is of one communicator and one stream, and is done once all that it sends has been
+/// received.
 ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
                       ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,

@@ -8,21 +8,21 @@
 #include <map>
 #include <string>
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 
 inline const std::map<std::string, void*>& nccl_functions() {
-#define LUPINE_FUNCTION(name) \
+#define SPEEDWELL_FUNCTION(name) \
   { #name, reinterpret_cast < void*>(&name) }
   static const std::map<std::string, void*> functions{
-      LUPINE_FUNCTION(ncclGetVersion),    LUPINE_FUNCTION(ncclGetUniqueId),
-      LUPINE_FUNCTION(ncclCommInitRank),  LUPINE_FUNCTION(ncclCommDestroy),
-      LUPINE_FUNCTION(ncclCommAbort),     LUPINE_FUNCTION(ncclCommGetAsyncError),
-      LUPINE_FUNCTION(ncclBroadcast),     LUPINE_FUNCTION(ncclAllGather),
-      LUPINE_FUNCTION(ncclSend),          LUPINE_FUNCTION(ncclRecv),
-      LUPINE_FUNCTION(ncclGroupStart),    LUPINE_FUNCTION(ncclGroupEnd),
-      LUPINE_FUNCTION(ncclGetErrorString)};
-#undef LUPINE_FUNCTION
+      SPEEDWELL_FUNCTION(ncclGetVersion),    SPEEDWELL_FUNCTION(ncclGetUniqueId),
+      SPEEDWELL_FUNCTION(ncclCommInitRank),  SPEEDWELL_FUNCTION(ncclCommDestroy),
+      SPEEDWELL_FUNCTION(ncclCommAbort),     SPEEDWELL_FUNCTION(ncclCommGetAsyncError),
+      SPEEDWELL_FUNCTION(ncclBroadcast),     SPEEDWELL_FUNCTION(ncclAllGather),
+      SPEEDWELL_FUNCTION(ncclSend),          SPEEDWELL_FUNCTION(ncclRecv),
+      SPEEDWELL_FUNCTION(ncclGroupStart),    SPEEDWELL_FUNCTION(ncclGroupEnd),
+      SPEEDWELL_FUNCTION(ncclGetErrorString)};
+#undef SPEEDWELL_FUNCTION
   return functions;
 }
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <lupine/error.hpp>
 #include <new>
 #include <optional>
+#include <speedwell/error.hpp>
 #include <type_traits>
 #include <vector>
 
@@ -33,7 +33,7 @@
 #include "host/memory_nodes.hpp"
 #include "host/processor.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -44,7 +44,7 @@ class CpuEvent final : public Event {
   bool reached() const override { return true; }
   void wait() const override {}
   double seconds_since(const Event& earlier) const override {
-    LUPINE_EXPECTS(reached() && earlier.reached());
+    SPEEDWELL_EXPECTS(reached() && earlier.reached());
     return time_ - static_cast<const CpuEvent&>(earlier).time_;
   }
 
@@ -252,14 +252,14 @@ void CpuDevice::prepare_diagonal(Queue&, AnyMatrix) {}
 
 void CpuDevice::solve_right_upper(Queue&, MatrixView<const float> lu, MatrixView<float> b,
                                   Precision purpose, AnyMatrix /*room*/) {
-  work([&] { lupine::solve_right_upper(lu, b, by_onednn(purpose)); });
+  work([&] { speedwell::solve_right_upper(lu, b, by_onednn(purpose)); });
 }
 
 void CpuDevice::solve_left_lower(Queue&, ConstAnyMatrix lu, AnyMatrix b, Precision purpose,
                                  AnyMatrix /*room*/) {
   work_on_numbers(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
-    lupine::solve_left_lower(lu.as<T>(), right, by_onednn(purpose));
+    speedwell::solve_left_lower(lu.as<T>(), right, by_onednn(purpose));
   });
 }
 
@@ -405,4 +405,4 @@ void CpuDevice::update(Queue&, ConstAnyMatrix l, const PanelControl* l_control, 
   });
 }
 
-}  // namespace lupine
+}  // namespace speedwell

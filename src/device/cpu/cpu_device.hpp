@@ -10,7 +10,7 @@
 #include "device/device.hpp"
 #include "host/thread_scope.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 class CpuDevice final : public Device {
  public:
@@ -137,4 +137,4 @@ class CpuDevice final : public Device {
   Buffer sums_;  // a part of a C of 16 bits, in FP32
 };
 
-}  // namespace lupine
+}  // namespace speedwell

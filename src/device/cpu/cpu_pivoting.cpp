@@ -12,7 +12,7 @@
 #include "device/cpu/parts.hpp"
 #include "device/cpu/triangular.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 void CpuDevice::find_pivot(Queue&, ConstAnyMatrix column, PivotCandidate* found) {
   *found = with_numbers(column, [](const auto& c) {
@@ -112,7 +112,7 @@ void CpuDevice::eliminate(Queue&, ConstAnyMatrix pivot_row, AnyMatrix rows, Pivo
 void CpuDevice::solve_unit_lower(Queue&, ConstAnyMatrix l, AnyMatrix b) {
   work_on_numbers(b, [&](const auto& right) {
     using T = std::remove_reference_t<decltype(right(0, 0))>;
-    lupine::solve_left_lower(l.as<T>(), right);
+    speedwell::solve_left_lower(l.as<T>(), right);
   });
 }
 
@@ -158,4 +158,4 @@ void CpuDevice::scatter_rows(Queue&, const std::int64_t* rows, ConstAnyMatrix fr
   });
 }
 
-}  // namespace lupine
+}  // namespace speedwell

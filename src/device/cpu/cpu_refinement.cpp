@@ -15,7 +15,7 @@
 #include "device/cpu/parts.hpp"
 #include "device/cpu/product_parts.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -485,4 +485,4 @@ void CpuDevice::take_magnitudes(Queue&, AnyMatrix any) {
   });
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/numbers.hpp"
 #include "core/scalar.hpp"
@@ -18,7 +18,7 @@
 #include "host/blas_library.hpp"
 #include "host/lapack_lu.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -222,4 +222,4 @@ std::int64_t factor_lu(MatrixView<float> a) {
   return bad < 0 ? bad : h + bad;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

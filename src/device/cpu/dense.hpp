@@ -9,7 +9,7 @@
 
 #include "core/matrix_view.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// C <- C + alpha A B, or C <- C + alpha A^T B. @throws Fault if a size
 /// does not fit into the 32 bits of BLAS
@@ -43,4 +43,4 @@ void solve_triangle(Triangle triangle, Transpose transpose,
 /// @return the first i whose pivot is zero or not finite, or -1; L and U from i on are unspecified
 std::int64_t factor_lu(MatrixView<float> a);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -13,7 +13,7 @@
 #include "core/matrix_view.hpp"
 #include "device/cpu/parts.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// M as it lies in memory: 2 m x n.
 template <class T>
@@ -50,4 +50,4 @@ MatrixView<T> expanded(MatrixView<const std::complex<T>> a, std::vector<T>& memo
   return to;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/cpu/onednn.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
-#ifdef LUPINE_WITH_ONEDNN
+#ifdef SPEEDWELL_WITH_ONEDNN
 #include <oneapi/dnnl/dnnl.hpp>
 #endif
 
 #include "core/forks.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 Fault onednn_fault(bool no_memory, const char* why) {
   return Fault(std::string("oneDNN matmul failed: ") + (no_memory ? "out of memory" : why));
 }
 
-#ifdef LUPINE_WITH_ONEDNN
+#ifdef SPEEDWELL_WITH_ONEDNN
 
 using dnnl::memory;
 
@@ -96,4 +96,4 @@ void onednn_multiply_add(ConstAnyMatrix, ConstAnyMatrix, MatrixView<float>) {
 
 #endif
 
-}  // namespace lupine
+}  // namespace speedwell

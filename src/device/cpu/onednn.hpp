@@ -3,14 +3,14 @@
 /// Products by oneDNN, for processors with BF16 instructions.
 #pragma once
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "core/matrix_view.hpp"
 #include "core/scalar.hpp"
 
-namespace lupine {
+namespace speedwell {
 
-/// Whether Lupine was built with oneDNN, and oneDNN finds this processor: one that was built for
+/// Whether Speedwell was built with oneDNN, and oneDNN finds this processor: one that was built for
 /// SYCL may find none.
 bool onednn_works();
 
@@ -22,4 +22,4 @@ void onednn_multiply_add(ConstAnyMatrix a, ConstAnyMatrix b, MatrixView<float> c
 /// What a failed call of oneDNN is told as. @param why by oneDNN
 Fault onednn_fault(bool no_memory, const char* why);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 
 #include "core/numbers.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Rows of a strip: a multiple of every vector length and cache line.
 constexpr std::int64_t strip = 256;
@@ -31,4 +31,4 @@ void in_parts(std::int64_t size, int threads, const Work& work) {
     work(begin, std::min(part, size - begin));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -15,7 +15,7 @@
 #include "device/cpu/dense.hpp"
 #include "device/cpu/triangular.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -138,7 +138,7 @@ class PivotedLu {
 template <class T>
 void solve_pivoted(Transpose transpose, MatrixView<const T> lu, std::span<const int> pivots,
                    MatrixView<T> x) {
-  LUPINE_EXPECTS(x.rows == lu.columns);
+  SPEEDWELL_EXPECTS(x.rows == lu.columns);
   const std::int64_t n = lu.columns;
   const auto size = static_cast<std::size_t>(n);
   const bool is_transposed = transpose != Transpose::no;
@@ -204,8 +204,8 @@ std::int64_t most_whole(Field field) {
 template <class T>
 std::int64_t factor_pivoted(MatrixView<T> a, std::span<int> pivots, Interrupt* interrupt,
                             const WholePanels& panels) {
-  LUPINE_EXPECTS(a.rows == a.columns && a.rows == std::ssize(pivots) &&
-                 a.rows < std::int64_t{1} << 31);
+  SPEEDWELL_EXPECTS(a.rows == a.columns && a.rows == std::ssize(pivots) &&
+                    a.rows < std::int64_t{1} << 31);
   PivotedLu<T> lu(a, pivots, interrupt, panels);
   if (!a.empty()) lu.factor(0, a.columns);
   return lu.zero_pivot();
@@ -219,4 +219,4 @@ template std::int64_t factor_pivoted(MatrixView<std::complex<float>>, std::span<
 template std::int64_t factor_pivoted(MatrixView<std::complex<double>>, std::span<int>, Interrupt*,
                                      const WholePanels&);
 
-}  // namespace lupine
+}  // namespace speedwell

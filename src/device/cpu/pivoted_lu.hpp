@@ -11,7 +11,7 @@
 #include "core/scalar.hpp"
 #include "host/lapack_lu.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Which panels of a matrix another library's getrf factors whole. It cannot be interrupted.
 struct WholePanels {
@@ -45,4 +45,4 @@ void solve_pivoted(Transpose transpose, MatrixView<const T> lu, std::span<const 
 /// The largest order of a matrix that is one such panel.
 std::int64_t most_whole(Field field);
 
-}  // namespace lupine
+}  // namespace speedwell

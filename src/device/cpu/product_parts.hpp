@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace lupine {
+namespace speedwell {
 
 /// The parts of an update's C that are products of their own.
 struct UpdateParts {
@@ -37,4 +37,4 @@ inline UpdateParts update_parts(std::int64_t m, std::int64_t n, std::int64_t k, 
   return {std::clamp(2 * so_many(std::min(columns, n)), least_rows, rows), columns};
 }
 
-}  // namespace lupine
+}  // namespace speedwell

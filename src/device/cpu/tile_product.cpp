@@ -4,8 +4,8 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <lupine/error.hpp>
 #include <map>
+#include <speedwell/error.hpp>
 #include <string>
 #include <unordered_map>
 
@@ -19,11 +19,11 @@
 #include "host/processor.hpp"
 #include "host/thread_scope.hpp"
 
-#ifdef LUPINE_WITH_ONEDNN
+#ifdef SPEEDWELL_WITH_ONEDNN
 #include <oneapi/dnnl/dnnl.hpp>
 #endif
 
-namespace lupine {
+namespace speedwell {
 
 void pack_tile(MatrixView<const Bfloat16> a, Bfloat16* packed) {
   const std::int64_t step = packed_elements(tile_unit, a.columns);
@@ -52,7 +52,7 @@ void add_tile(const float* t, std::int64_t ld, MatrixView<float> c) {
   }
 }
 
-#ifdef LUPINE_WITH_ONEDNN
+#ifdef SPEEDWELL_WITH_ONEDNN
 
 namespace {
 
@@ -157,7 +157,7 @@ bool measure_tiles() {
 
 void multiply_tile(const TileProduct& product, const Bfloat16* packed, const Bfloat16* b,
                    float* c) {
-  LUPINE_EXPECTS(product.m % tile_unit == 0 && product.n % tile_unit == 0);
+  SPEEDWELL_EXPECTS(product.m % tile_unit == 0 && product.n % tile_unit == 0);
   const AheadOfForks call;
   try {
     primitive(product)(packed, b, c);
@@ -196,4 +196,4 @@ bool tiles_pay() {
 
 #endif
 
-}  // namespace lupine
+}  // namespace speedwell

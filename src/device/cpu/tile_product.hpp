@@ -16,7 +16,7 @@
 #include "core/numbers.hpp"
 #include "core/scalar.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The rows and columns of a tile's product are multiples of this.
 constexpr std::int64_t tile_unit = 64;
@@ -77,4 +77,4 @@ bool tiles_exist();
 /// once, which takes some milliseconds. False if there are none.
 bool tiles_pay();
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -10,7 +10,7 @@
 #include "device/cpu/tile_product.hpp"
 #include "host/threads.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -35,12 +35,12 @@ TiledUpdate::TiledUpdate(MatrixView<const Bfloat16> l, Bfloat16* memory)
 }
 
 Bfloat16* TiledUpdate::packed(std::int64_t i, std::int64_t k) const {
-  LUPINE_EXPECTS(i % tile_unit == 0 && k % tile_inner == 0);
+  SPEEDWELL_EXPECTS(i % tile_unit == 0 && k % tile_inner == 0);
   return packed_ + packed_elements(rows_, k) + packed_elements(i, std::min(tile_inner, inner_ - k));
 }
 
 void TiledUpdate::add(MatrixView<const Bfloat16> u, MatrixView<float> c) const {
-  LUPINE_EXPECTS(c.rows == rows_ && u.rows == inner_ && u.columns == c.columns);
+  SPEEDWELL_EXPECTS(c.rows == rows_ && u.rows == inner_ && u.columns == c.columns);
   // A thread takes some tiles of a column of tiles, as long as there are enough for all threads:
   // their columns of U stay in its cache.
   const std::int64_t down = ceil_div(rows_, tile_order);
@@ -74,4 +74,4 @@ void TiledUpdate::add_tiles(MatrixView<const Bfloat16> u, MatrixView<float> c, s
   }
 }
 
-}  // namespace lupine
+}  // namespace speedwell

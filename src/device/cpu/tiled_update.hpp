@@ -10,7 +10,7 @@
 #include "core/scalar.hpp"
 #include "device/cpu/tile_product.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Packs some rows of L, and adds their products with many columns of U.
 class TiledUpdate {
@@ -44,4 +44,4 @@ class TiledUpdate {
   std::int64_t rows_, inner_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

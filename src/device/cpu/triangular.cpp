@@ -17,7 +17,7 @@
 #include "host/processor.hpp"
 #include "host/threads.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -229,4 +229,4 @@ template void solve_left_lower(MatrixView<const std::complex<double>>,
                                MatrixView<std::complex<double>>, bool);
 template void solve_right_upper(MatrixView<const float>, MatrixView<float>, bool);
 
-}  // namespace lupine
+}  // namespace speedwell

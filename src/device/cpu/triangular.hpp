@@ -7,7 +7,7 @@
 
 #include "core/matrix_view.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// B <- L^-1 B, L the unit lower triangle of lu. T is float or double, or complex of one of them.
 /// If `rounded`, FP32 solves round the factors of their larger products to BF16, as the update
@@ -18,4 +18,4 @@ void solve_left_lower(MatrixView<const T> lu, MatrixView<T> b, bool rounded = fa
 template <class T>
 void solve_right_upper(MatrixView<const T> lu, MatrixView<T> b, bool rounded = false);
 
-}  // namespace lupine
+}  // namespace speedwell

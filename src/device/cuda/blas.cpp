@@ -7,7 +7,7 @@
 #include "core/scalar.hpp"
 #include "device/cuda/check.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -145,4 +145,4 @@ template void solve_triangle(Lane&, Triangle, Transpose, MatrixView<const std::c
 template void solve_triangle(Lane&, Triangle, Transpose, MatrixView<const std::complex<double>>,
                              MatrixView<std::complex<double>>);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The calls of cuBLAS that Lupine makes, on the stream of a lane. They do nothing if the result is
-/// empty. T is float, double, or std::complex of one of them, whose elements are aligned to their
-/// size.
+/// The calls of cuBLAS that Speedwell makes, on the stream of a lane. They do nothing if the result
+/// is empty. T is float, double, or std::complex of one of them, whose elements are aligned to
+/// their size.
 #pragma once
 
 #include <cublas_v2.h>
@@ -11,7 +11,7 @@
 #include "cuda/kernels.hpp"
 #include "device/cuda/lane.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// C <- beta C + alpha A B or C <- beta C + alpha A^T B. FP64 products are of the kind `products`:
 /// the peak of an H200's tensor cores is 67 TFLOP/s.
@@ -32,4 +32,4 @@ template <class T>
 void solve_triangle(Lane& lane, Triangle triangle, Transpose transpose, MatrixView<const T> t,
                     MatrixView<T> x);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,17 +8,17 @@
 #include "device/cuda/check.hpp"
 #include "device/emulation_workspace.hpp"
 
-#ifdef LUPINE_CUDA_EMULATED
+#ifdef SPEEDWELL_CUDA_EMULATED
 #include <cuda_emulation.hpp>
 #else
 #include <dlfcn.h>
 #endif
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
-#ifdef LUPINE_CUDA_EMULATED
+#ifdef SPEEDWELL_CUDA_EMULATED
 using emulation::dlsym;
 void* loaded_libraries() {
   return nullptr;
@@ -85,7 +85,7 @@ std::string why_no_emulation() {
 
 void set_fp64_products(cublasHandle_t handle, Fp64Products products) {
   const Functions& f = functions();
-  LUPINE_EXPECTS(products == Fp64Products::native || f.missing == nullptr);
+  SPEEDWELL_EXPECTS(products == Fp64Products::native || f.missing == nullptr);
   if (products == Fp64Products::native) {
     check(cublasSetMathMode(handle, CUBLAS_DEFAULT_MATH), "cublasSetMathMode");
     if (f.missing == nullptr)
@@ -111,4 +111,4 @@ std::string fp64_words(Fp64Products products) {
                      why.empty() ? "CUBLAS_EMULATION_STRATEGY_PERFORMANT" : "no emulation");
 }
 
-}  // namespace lupine
+}  // namespace speedwell

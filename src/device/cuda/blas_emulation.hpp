@@ -9,11 +9,11 @@
 #pragma once
 
 #include <cublas_v2.h>
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <string>
 
-namespace lupine {
+namespace speedwell {
 
 /// Why the library that runs cannot emulate; empty if it can.
 std::string why_no_emulation();
@@ -26,4 +26,4 @@ void set_fp64_products(cublasHandle_t handle, Fp64Products products);
 /// What set_fp64_products() sets, for reports.
 std::string fp64_words(Fp64Products products);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,12 +2,12 @@
 #include "device/cuda/check.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <string>
 #include <string_view>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -43,4 +43,4 @@ void check(const char* error, const char* call, const char* file, int line) {
   if (error != nullptr) fail(error, call, file, line);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
-namespace lupine {
+namespace speedwell {
 
 /// Selects the GPU of this thread's calls, and remembers its number for messages: CUDA cannot be
 /// asked for it after an error.
@@ -24,4 +24,4 @@ void check(cublasStatus_t status, const char* call, const char* file = __builtin
 void check(const char* error, const char* call, const char* file = __builtin_FILE(),
            int line = __builtin_LINE());
 
-}  // namespace lupine
+}  // namespace speedwell

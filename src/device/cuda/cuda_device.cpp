@@ -2,7 +2,7 @@
 #include "device/cuda/cuda_device.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@
 #include "device/emulation_workspace.hpp"
 #include "device/out_of_memory.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -58,7 +58,7 @@ class CudaEvent final : public Event {
         [this] { return cudaEventSynchronize(event_); });
   }
   double seconds_since(const Event& earlier) const override {
-    LUPINE_EXPECTS(reached() && earlier.reached());
+    SPEEDWELL_EXPECTS(reached() && earlier.reached());
     float milliseconds = 0;
     check(
         cudaEventElapsedTime(&milliseconds, static_cast<const CudaEvent&>(earlier).event_, event_),
@@ -172,7 +172,7 @@ void CudaDevice::use() const {
 }
 
 Lane& CudaDevice::lane(Queue& queue) const {
-  use();  // the program that calls Lupine may have selected another GPU
+  use();  // the program that calls Speedwell may have selected another GPU
   Lane& lane = static_cast<CudaQueue&>(queue).lane();
   lane.set_multiprocessors(multiprocessors_for(lane.priority()));
   return lane;
@@ -336,8 +336,8 @@ PeerSupport CudaDevice::peer_support() const {
 }
 
 std::vector<std::byte> CudaDevice::make_peer_id() {
-  LUPINE_EXPECTS(connects_peers());
-  return lupine::make_peer_id();
+  SPEEDWELL_EXPECTS(connects_peers());
+  return speedwell::make_peer_id();
 }
 
 std::unique_ptr<PeerGroup> CudaDevice::join_peers(std::span<const std::byte> id, int rank,
@@ -414,4 +414,4 @@ void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_co
   if (poll) poll();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

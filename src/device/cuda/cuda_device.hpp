@@ -25,7 +25,7 @@
 #include "device/cuda/variants.hpp"
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The oldest major compute capability for which the kernels are compiled.
 constexpr int least_capability = 8;
@@ -239,4 +239,4 @@ class CudaDevice : public Device {
   std::int64_t keyed_ = 0;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 #include "device/cuda/check.hpp"
 #include "device/cuda/cuda_device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -95,4 +95,4 @@ void CudaDevice::combine_inverses(Lane& l, Triangle triangle, MatrixView<float> 
   triangle_product(l, CUBLAS_SIDE_RIGHT, triangle, 1, lower ? first : second, beside);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 #include "device/cuda/cuda_hooks.hpp"
 #include "device/cuda/driver.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -91,9 +91,9 @@ std::unique_ptr<Device> make(const DeviceOptions& options) {
 }
 }  // namespace
 
-extern "C" const CudaEntry* lupine_cuda_entry() {
-  static const CudaEntry entry{LUPINE_LIBRARY_VERSION, &gpus_here, &make, &gpu_has_alone};
+extern "C" const CudaEntry* speedwell_cuda_entry() {
+  static const CudaEntry entry{SPEEDWELL_LIBRARY_VERSION, &gpus_here, &make, &gpu_has_alone};
   return &entry;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

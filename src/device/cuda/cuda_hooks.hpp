@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Access to the CUDA device, which is in a library of its own. So Lupine's programs start on a
+/// Access to the CUDA device, which is in a library of its own. So Speedwell's programs start on a
 /// machine without CUDA too, and can say there what is missing.
 ///
 /// One of three sources implements cuda_devices(), make_cuda_device() and cuda_has_alone():
@@ -13,7 +13,7 @@
 
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The GPUs that this process sees.
 struct CudaDevices {
@@ -34,12 +34,12 @@ bool cuda_has_alone(const void* data);
 
 /// The functions of the library with the CUDA device.
 struct CudaEntry {
-  const char* version;  ///< version of Lupine, which must be the program's
+  const char* version;  ///< version of Speedwell, which must be the program's
   CudaDevices (*devices)();
   std::unique_ptr<Device> (*make)(const DeviceOptions&);
   bool (*has_alone)(const void*);
 };
 /// The only function that is looked up in the library by name.
-extern "C" __attribute__((visibility("default"))) const CudaEntry* lupine_cuda_entry();
+extern "C" __attribute__((visibility("default"))) const CudaEntry* speedwell_cuda_entry();
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <array>
 #include <filesystem>
@@ -12,13 +12,13 @@
 #include "device/cuda/cuda_hooks.hpp"
 #include "device/cuda/driver.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* library_name = "liblupine_cuda.so";
+constexpr const char* library_name = "libspeedwell_cuda.so";
 
 /// The library's path: beside the program or library that has this code, or where it is installed
 /// relative to that. Its name alone if it is in none of these places.
@@ -32,7 +32,7 @@ std::string library_path() {
     // The program itself has no name there, and its argv[0] need not have a folder.
     const char* file = *object->l_name == '\0' ? "/proc/self/exe" : object->l_name;
     const fs::path folder = fs::canonical(file, error).parent_path();
-    for (const char* way : {".", "../lib", "../" LUPINE_LIBRARY_FOLDER})
+    for (const char* way : {".", "../lib", "../" SPEEDWELL_LIBRARY_FOLDER})
       if (fs::exists(folder / way / library_name, error)) return folder / way / library_name;
   }
   return library_name;
@@ -46,16 +46,17 @@ struct Library {
 // Without a driver, CUDA's libraries are not loaded: they take some 160 MB of memory.
 Library load() {
   if (!has_driver())
-    return {nullptr, "no NVIDIA driver is here; " + driver_needed(LUPINE_CUDART_VERSION)};
+    return {nullptr, "no NVIDIA driver is here; " + driver_needed(SPEEDWELL_CUDART_VERSION)};
   void* library = dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return {nullptr, fmt::format("CUDA cannot be loaded: {}", dlerror())};
   const auto find =
-      reinterpret_cast<decltype(&lupine_cuda_entry)>(dlsym(library, "lupine_cuda_entry"));
-  if (find == nullptr) return {nullptr, fmt::format("{} is no library of Lupine's", library_name)};
+      reinterpret_cast<decltype(&speedwell_cuda_entry)>(dlsym(library, "speedwell_cuda_entry"));
+  if (find == nullptr)
+    return {nullptr, fmt::format("{} is no library of Speedwell's", library_name)};
   const CudaEntry* entry = find();
-  if (std::string_view(entry->version) != LUPINE_LIBRARY_VERSION)
-    return {nullptr, fmt::format("{} is of Lupine {}, this is {}", library_name, entry->version,
-                                 LUPINE_LIBRARY_VERSION)};
+  if (std::string_view(entry->version) != SPEEDWELL_LIBRARY_VERSION)
+    return {nullptr, fmt::format("{} is of Speedwell {}, this is {}", library_name, entry->version,
+                                 SPEEDWELL_LIBRARY_VERSION)};
   return {entry, ""};
 }
 
@@ -102,4 +103,4 @@ bool cuda_has_alone(const void* data) {
   return driver_is_loaded() && library().entry && library().entry->has_alone(data);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

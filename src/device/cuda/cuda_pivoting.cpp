@@ -7,7 +7,7 @@
 #include "device/cuda/check.hpp"
 #include "device/cuda/cuda_device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -132,4 +132,4 @@ void CudaDevice::scatter_rows(Queue& queue, const std::int64_t* rows, ConstAnyMa
   check(cuda::scatter_rows(lane(queue).stream(), rows, from, to), "scatter_rows");
 }
 
-}  // namespace lupine
+}  // namespace speedwell

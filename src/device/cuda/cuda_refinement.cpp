@@ -11,7 +11,7 @@
 #include "device/cuda/check.hpp"
 #include "device/cuda/cuda_device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -294,4 +294,4 @@ void CudaDevice::take_magnitudes(Queue& queue, AnyMatrix a) {
   check(cuda::take_magnitudes(lane(queue).stream(), a), "take_magnitudes");
 }
 
-}  // namespace lupine
+}  // namespace speedwell

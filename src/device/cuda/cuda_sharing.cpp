@@ -4,7 +4,7 @@
 
 #include "device/cuda/cuda_device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 // The number of multiprocessors for products on a queue of this priority; 0: all. A product may
 // keep its multiprocessors until it ends, and then a panel would wait for the end of an update. So
@@ -34,4 +34,4 @@ void CudaDevice::add_parts(Lane& lane, double least) {
     if (const int panel = panel_multiprocessors(part); panel > 0) lane.add_part(parts_, panel);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

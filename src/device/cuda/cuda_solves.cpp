@@ -9,7 +9,7 @@
 #include "device/cuda/cuda_device.hpp"
 #include "device/device_traits.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -288,4 +288,4 @@ void CudaDevice::solve_rounded(Lane& l, Triangle triangle, MatrixView<const floa
     }
 }
 
-}  // namespace lupine
+}  // namespace speedwell

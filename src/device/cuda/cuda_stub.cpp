@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include "device/cuda/cuda_hooks.hpp"
 #include "device/cuda/driver.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 CudaDevices cuda_devices() {
   const std::string driver = loaded_driver();
@@ -22,4 +22,4 @@ std::unique_ptr<Device> make_cuda_device(const DeviceOptions&) {
       fmt::format("--device cuda is not allowed: {}; allowed: cpu", cuda_devices().why_none));
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 // Trials before the first run: of each operation that has two variants, both compute the same, and
 // the faster one is taken, if the variant of few kernels is right.
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -16,7 +16,7 @@
 #include "device/cuda/check.hpp"
 #include "device/cuda/cuda_device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -345,4 +345,4 @@ VariantChoice CudaDevice::try_leaf(Queue& queue, std::int64_t rows) {
                   status);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <sstream>
 
-namespace lupine {
+namespace speedwell {
 
 // "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build  (...)"
 std::string driver_version(std::string_view proc) {
@@ -43,4 +43,4 @@ std::string driver_needed(int version) {
                      : fmt::format("{} needs driver {} or later", cuda, driver);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace lupine {
+namespace speedwell {
 
 /// The version, such as "580.65.06", in `proc`, the text of /proc/driver/nvidia/version. Empty if
 /// there is none.
@@ -24,4 +24,4 @@ std::string cuda_version(int version);
 /// Names the oldest driver that runs programs of this version of CUDA.
 std::string driver_needed(int version);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Functions of CUDA's driver. They are found at run time: Lupine is not linked with the driver's
-/// library, and an older driver lacks some.
+/// Functions of CUDA's driver. They are found at run time: Speedwell is not linked with the
+/// driver's library, and an older driver lacks some.
 #pragma once
 
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-namespace lupine {
+namespace speedwell {
 
 /// A function of the driver with the interface that it has since `version`; null if there is none.
 /// @param version as CUDART_VERSION: 12040
@@ -29,4 +29,4 @@ F driver_function(const char* name, unsigned version) {
              : nullptr;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

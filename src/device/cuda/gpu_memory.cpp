@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "device/cuda/gpu_memory.hpp"
 
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "device/cuda/check.hpp"
 #include "device/out_of_memory.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 Buffer GpuMemory::allocate(std::int64_t bytes, std::function<void()> before_free) {
   if (bytes == 0) return {};
@@ -67,4 +67,4 @@ Buffer allocate_on_gpu(std::int64_t bytes) {
   return std::make_shared<GpuMemory>()->allocate(bytes);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -13,7 +13,7 @@
 
 #include "device/buffer.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Memory of a GPU. Lives as long as a Buffer of it. CUDA's own pools (cudaMallocAsync) are not
 /// used: their memory has no cudaIpcMemHandle_t, by which MPI and NCCL move messages within a node.
@@ -48,4 +48,4 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
 /// Memory of the GPU that nobody keeps or counts.
 Buffer allocate_on_gpu(std::int64_t bytes);
 
-}  // namespace lupine
+}  // namespace speedwell

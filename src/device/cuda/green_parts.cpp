@@ -9,7 +9,7 @@
 #include "device/cuda/driver_function.hpp"
 #include "device/cuda/lane.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 #if CUDART_VERSION < 12050  // such a toolkit does not know green contexts
 
@@ -156,4 +156,4 @@ bool GreenParts::runs() {
 
 #endif
 
-}  // namespace lupine
+}  // namespace speedwell

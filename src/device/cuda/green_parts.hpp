@@ -9,7 +9,7 @@
 
 #include <memory>
 
-namespace lupine {
+namespace speedwell {
 
 /// The parts of one GPU. They overlap, and each one leaves some multiprocessors to the rest of the
 /// program. For one thread.
@@ -39,4 +39,4 @@ class GreenParts {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

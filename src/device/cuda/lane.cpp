@@ -8,7 +8,7 @@
 #include "device/cuda/blas_emulation.hpp"
 #include "device/cuda/check.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 Lane::Lane(Priority priority, std::function<void()> before_free, std::shared_ptr<GpuMemory> memory)
     : priority_(priority),
@@ -39,7 +39,7 @@ int Lane::stream_priority() const {
 }
 
 void Lane::add_part(const std::shared_ptr<GreenParts>& parts, int free) {
-  LUPINE_EXPECTS(parts_ == nullptr || parts_ == parts);
+  SPEEDWELL_EXPECTS(parts_ == nullptr || parts_ == parts);
   parts_ = parts;
   const int size = parts_->size(free);
   if (size == 0 || in_parts_.contains(size)) return;
@@ -158,4 +158,4 @@ const double* Lane::diagonal(const double* host, std::int64_t n) {
   return diagonal_.as<double>();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

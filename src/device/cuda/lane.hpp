@@ -6,7 +6,7 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
-#include <lupine/options.hpp>
+#include <speedwell/options.hpp>
 
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@
 #include "device/cuda/green_parts.hpp"
 #include "device/queue.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// A stream and its resources, for one queue at a time.
 class Lane {
@@ -122,4 +122,4 @@ class Lane {
   Buffer words_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -3,7 +3,7 @@
 
 #include "device/cuda/driver_function.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::vector<LaunchedKernel> launched_kernels(cudaStream_t stream,
   return all;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

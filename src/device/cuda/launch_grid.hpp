@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 struct LaunchedKernel {
   std::string name;  ///< as the compiler mangled it; empty if the driver does not give it
@@ -25,4 +25,4 @@ struct LaunchedKernel {
 std::vector<LaunchedKernel> launched_kernels(cudaStream_t stream,
                                              const std::function<void()>& work);
 
-}  // namespace lupine
+}  // namespace speedwell

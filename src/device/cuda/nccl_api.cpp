@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#ifdef LUPINE_CUDA_EMULATED
+#ifdef SPEEDWELL_CUDA_EMULATED
 #include <cuda_emulation.hpp>
 #else
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 
 #if __has_include(<nccl.h>)
 #include <nccl.h>
-namespace lupine::nccl {
+namespace speedwell::nccl {
 // The calling convention passes an enumeration as an int, and UniqueId as ncclUniqueId, since both
 // are structs of 128 bytes.
 static_assert(sizeof(UniqueId) == sizeof(ncclUniqueId) && sizeof(Result) == sizeof(ncclResult_t));
@@ -34,30 +34,30 @@ requires(sizeof...(Ours) ==
     : std::bool_constant<passed_alike<OurResult, TheirResult> &&
                          (passed_alike<Ours, Theirs> && ...)> {
 };
-#define LUPINE_SAME_CALL(ours, theirs) \
+#define SPEEDWELL_SAME_CALL(ours, theirs) \
   static_assert(SameCall<decltype(Api::ours), decltype(&::theirs)>::value, #theirs)
-LUPINE_SAME_CALL(get_version, ncclGetVersion);
-LUPINE_SAME_CALL(get_unique_id, ncclGetUniqueId);
-LUPINE_SAME_CALL(comm_init_rank, ncclCommInitRank);
-LUPINE_SAME_CALL(comm_destroy, ncclCommDestroy);
-LUPINE_SAME_CALL(comm_abort, ncclCommAbort);
-LUPINE_SAME_CALL(comm_get_async_error, ncclCommGetAsyncError);
-LUPINE_SAME_CALL(broadcast, ncclBroadcast);
-LUPINE_SAME_CALL(all_gather, ncclAllGather);
-LUPINE_SAME_CALL(send, ncclSend);
-LUPINE_SAME_CALL(receive, ncclRecv);
-LUPINE_SAME_CALL(group_start, ncclGroupStart);
-LUPINE_SAME_CALL(group_end, ncclGroupEnd);
-LUPINE_SAME_CALL(get_error_string, ncclGetErrorString);
-#undef LUPINE_SAME_CALL
-}  // namespace lupine::nccl
+SPEEDWELL_SAME_CALL(get_version, ncclGetVersion);
+SPEEDWELL_SAME_CALL(get_unique_id, ncclGetUniqueId);
+SPEEDWELL_SAME_CALL(comm_init_rank, ncclCommInitRank);
+SPEEDWELL_SAME_CALL(comm_destroy, ncclCommDestroy);
+SPEEDWELL_SAME_CALL(comm_abort, ncclCommAbort);
+SPEEDWELL_SAME_CALL(comm_get_async_error, ncclCommGetAsyncError);
+SPEEDWELL_SAME_CALL(broadcast, ncclBroadcast);
+SPEEDWELL_SAME_CALL(all_gather, ncclAllGather);
+SPEEDWELL_SAME_CALL(send, ncclSend);
+SPEEDWELL_SAME_CALL(receive, ncclRecv);
+SPEEDWELL_SAME_CALL(group_start, ncclGroupStart);
+SPEEDWELL_SAME_CALL(group_end, ncclGroupEnd);
+SPEEDWELL_SAME_CALL(get_error_string, ncclGetErrorString);
+#undef SPEEDWELL_SAME_CALL
+}  // namespace speedwell::nccl
 #endif
 
-namespace lupine::nccl {
+namespace speedwell::nccl {
 
 namespace {
 
-#ifdef LUPINE_CUDA_EMULATED
+#ifdef SPEEDWELL_CUDA_EMULATED
 using emulation::dlerror;
 using emulation::dlopen;
 using emulation::dlsym;
@@ -120,4 +120,4 @@ std::string version_text(int version) {
   return fmt::format("{}.{}.{}", major, minor, version % 100);
 }
 
-}  // namespace lupine::nccl
+}  // namespace speedwell::nccl

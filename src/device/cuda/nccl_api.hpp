@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Our own declarations of the NCCL functions that Lupine calls. So a build without NCCL's header
-/// can use the library too. The C interface of these functions has not changed since NCCL 2.7, the
-/// first version with messages between pairs; nccl_api.cpp checks that if it finds NCCL's header.
+/// Our own declarations of the NCCL functions that Speedwell calls. So a build without NCCL's
+/// header can use the library too. The C interface of these functions has not changed since
+/// NCCL 2.7, the first version with messages between pairs; nccl_api.cpp checks that if it finds
+/// NCCL's header.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,13 +11,13 @@
 #include <cstddef>
 #include <string>
 
-namespace lupine::nccl {
+namespace speedwell::nccl {
 
 using Comm = struct ncclComm*;
 /// NCCL's ncclResult_t. All other values are failures.
 using Result = int;
 inline constexpr Result success = 0;
-/// NCCL's ncclDataType_t. Lupine sends only bytes.
+/// NCCL's ncclDataType_t. Speedwell sends only bytes.
 using DataType = int;
 inline constexpr DataType int8 = 0;
 struct UniqueId {
@@ -53,4 +54,4 @@ const Api& api();
 /// form 20901 for 2.9.1.
 std::string version_text(int version);
 
-}  // namespace lupine::nccl
+}  // namespace speedwell::nccl

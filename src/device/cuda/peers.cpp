@@ -2,7 +2,7 @@
 #include "device/cuda/peers.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,7 @@
 #include "core/expects.hpp"
 #include "device/cuda/check.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -71,7 +71,7 @@ class NcclGroup final : public PeerGroup {
   void all_gather(Queue& queue, std::span<std::byte> parts) override {
     peers_->require(comm_);
     const std::size_t each = parts.size() / size_;
-    LUPINE_EXPECTS(each * size_ == parts.size());
+    SPEEDWELL_EXPECTS(each * size_ == parts.size());
     if (parts.empty()) return;
     const cudaStream_t stream = stream_of_(queue);
     const auto wait = peers_->run_.waiting("ncclAllGather");
@@ -138,7 +138,7 @@ std::unique_ptr<PeerGroup> Peers::join(std::span<const std::byte> id, int rank, 
 void Peers::wait(const char* call, const std::function<cudaError_t()>& query,
                  const std::function<cudaError_t()>& block) {
   const auto wait = run_.waiting("the GPU");
-  if (!connected()) return lupine::check(block(), call);
+  if (!connected()) return speedwell::check(block(), call);
   cudaError_t state = query();
   for (int turn = 0; state == cudaErrorNotReady; state = query(), ++turn) {
     check();
@@ -147,7 +147,7 @@ void Peers::wait(const char* call, const std::function<cudaError_t()>& query,
     else
       std::this_thread::sleep_for(pause);
   }
-  lupine::check(state, call);
+  speedwell::check(state, call);
 }
 
 void Peers::drain() noexcept {
@@ -250,4 +250,4 @@ void Peers::give_up() {
   for (const nccl::Comm comm : comms) api().comm_abort(comm);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

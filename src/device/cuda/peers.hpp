@@ -18,7 +18,7 @@
 #include "device/cuda/nccl_api.hpp"
 #include "device/peer_group.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The NCCL library that this process can load, or why there is none.
 PeerSupport peer_support_here();
@@ -74,4 +74,4 @@ class Peers : public std::enable_shared_from_this<Peers> {
   const RunContext& run_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

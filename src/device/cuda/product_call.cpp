@@ -9,7 +9,7 @@
 
 #include "device/cuda/check.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -125,7 +125,7 @@ ProductCall::ProductCall(Reading reading, const Factor& a, const Factor& b, AnyM
       class_(class_of(reading, c.rows, c.columns, a.columns, multiprocessors)) {
   class_.alignments = {alignment_of(a.data, a.ld, bytes_of(reading)),
                        alignment_of(b.data, b.ld, bytes_of(reading)),
-                       alignment_of(c.data, c.ld, lupine::bytes_of(c.precision))};
+                       alignment_of(c.data, c.ld, speedwell::bytes_of(c.precision))};
   class_.sums = c.precision;
   class_.scalars_on_device = scalars_on_device;
   check(cublasLtMatmulDescInit(&description_, CUBLAS_COMPUTE_32F, CUDA_R_32F),
@@ -198,4 +198,4 @@ void ProductCall::run_by_cublas(Lane& lane, const float* alpha, const float* bet
   scalars_lie(CUBLAS_POINTER_MODE_HOST);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -16,7 +16,7 @@
 #include "core/scalar.hpp"
 #include "device/cuda/lane.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The precision in which a product reads its factors.
 enum class Reading { fp16, bf16, fp32, fp64 };
@@ -91,4 +91,4 @@ class ProductCall {
   mutable cublasLtMatrixLayoutOpaque_t c_layout_{};
 };
 
-}  // namespace lupine
+}  // namespace speedwell

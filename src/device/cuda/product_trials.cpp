@@ -7,7 +7,7 @@
 
 #include "device/cuda/check.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 ProductTrials::ProductTrials(cudaStream_t stream, const Algorithms& offered, const Start& start) {
   for (const cublasLtMatmulAlgo_t& one : offered) candidates_.push_back({.algorithm = one});
@@ -51,4 +51,4 @@ std::vector<ProductTrials::Result> ProductTrials::results() const {
   return all;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -12,7 +12,7 @@
 
 #include "device/cuda/product_call.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Trials of some algorithms for one product, in a stream's order. Each algorithm runs
 /// `rounds` times: first to load its kernels, then to be timed by events of the stream.
@@ -58,4 +58,4 @@ class ProductTrials {
   std::vector<Candidate> candidates_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

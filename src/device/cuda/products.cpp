@@ -10,7 +10,7 @@
 #include "device/cuda/blas.hpp"
 #include "device/cuda/check.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -253,4 +253,4 @@ void Products::add(Lane& lane, double alpha, MatrixView<const double> a, MatrixV
     add_product<double>(lane, alpha, a, b, c, Transpose::no, products, beta);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -24,7 +24,7 @@
 #include "device/cuda/product_trials.hpp"
 #include "device/product_choice.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The products of one device, and the algorithms that were chosen for them.
 class Products {
@@ -94,4 +94,4 @@ class Products {
   std::set<ProductClass> tried_;                  ///< in this rehearsal or an earlier one
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -2,7 +2,7 @@
 #include "device/cuda/variants.hpp"
 
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <cstdlib>
 #include <limits>
@@ -10,11 +10,11 @@
 #include <optional>
 #include <tuple>
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
-constexpr const char* variable = "LUPINE_GPU_KERNELS";
+constexpr const char* variable = "SPEEDWELL_GPU_KERNELS";
 
 std::optional<bool> read_choice() {
   const char* const name = std::getenv(variable);
@@ -105,4 +105,4 @@ std::vector<VariantChoice> Variants::all() const {
   return all;
 }
 
-}  // namespace lupine
+}  // namespace speedwell

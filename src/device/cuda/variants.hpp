@@ -13,7 +13,7 @@
 
 #include "device/product_choice.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The operations that have two variants.
 namespace varied {
@@ -29,7 +29,7 @@ inline constexpr std::string_view leaf64 = "leaf in fp64";
 class Variants {
  public:
   explicit Variants(int gpu) : gpu_(gpu) {}
-  /// Makes the choice for a size: LUPINE_GPU_KERNELS, or what `trial` finds.
+  /// Makes the choice for a size: SPEEDWELL_GPU_KERNELS, or what `trial` finds.
   /// @throw UsageError if the variable is neither few nor many
   const VariantChoice& choose(std::string_view operation, std::int64_t size,
                               const std::function<VariantChoice()>& trial);
@@ -40,7 +40,7 @@ class Variants {
   bool few(std::string_view operation, std::int64_t size) const {
     return least_vectors(operation, size) == 0;
   }
-  /// Whether LUPINE_GPU_KERNELS decides, and no trial.
+  /// Whether SPEEDWELL_GPU_KERNELS decides, and no trial.
   static bool by_user();
   /// Takes many kernels from now on.
   void refuse(std::string_view operation, const std::string& why);
@@ -51,4 +51,4 @@ class Variants {
   std::map<std::pair<std::string_view, std::int64_t>, VariantChoice> choices_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

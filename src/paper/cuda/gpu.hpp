@@ -14,18 +14,18 @@
 #include "paper/world.hpp"
 
 struct CUstream_st {
-  lupine::paper::Rank* rank;
-  int number;                     // in the rank's timeline
-  lupine::paper::MomentPtr last;  // behind all operations, where it was asked for
-  double part = 1;                // of the multiprocessors: those of its green context
+  speedwell::paper::Rank* rank;
+  int number;                        // in the rank's timeline
+  speedwell::paper::MomentPtr last;  // behind all operations, where it was asked for
+  double part = 1;                   // of the multiprocessors: those of its green context
 };
 
 struct CUevent_st {
-  lupine::paper::Rank* rank;
-  lupine::paper::MomentPtr moment;
+  speedwell::paper::Rank* rank;
+  speedwell::paper::MomentPtr moment;
 };
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 /// Part of a launch's host time that recording an event, or waiting for one, takes.
 inline constexpr double event_part = 0.4;
@@ -47,4 +47,4 @@ void launch_product(cudaStream_t stream, const OperationModel& model, double ele
                     double c_element, std::int64_t m, std::int64_t n, std::int64_t k,
                     int multiprocessors);
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper

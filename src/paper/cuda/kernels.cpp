@@ -7,7 +7,7 @@
 #include "core/numbers.hpp"
 #include "paper/cuda/gpu.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -303,4 +303,4 @@ cudaError_t checksums_of_columns(cudaStream_t, MatrixView<const double>, const s
   return cudaErrorNotSupported;
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

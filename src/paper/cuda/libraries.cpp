@@ -7,13 +7,13 @@
 
 #include "paper/cuda/gpu.hpp"
 
-using lupine::Field;
-using lupine::OperationKind;
-using lupine::OperationModel;
-using lupine::Precision;
-using lupine::paper::arithmetic;
-using lupine::paper::launch;
-using lupine::paper::launch_product;
+using speedwell::Field;
+using speedwell::OperationKind;
+using speedwell::OperationModel;
+using speedwell::Precision;
+using speedwell::paper::arithmetic;
+using speedwell::paper::launch;
+using speedwell::paper::launch_product;
 
 struct cublasContext {
   cudaStream_t stream = nullptr;
@@ -28,7 +28,7 @@ double bytes_of_type(cudaDataType type) {
   return type == CUDA_R_64F ? 8 : type == CUDA_R_32F ? 4 : 2;
 }
 
-const OperationModel& product_of(const lupine::DeviceModel& device, cudaDataType type) {
+const OperationModel& product_of(const speedwell::DeviceModel& device, cudaDataType type) {
   const Precision precision = type == CUDA_R_64F    ? Precision::fp64
                               : type == CUDA_R_32F  ? Precision::fp32
                               : type == CUDA_R_16BF ? Precision::bf16
@@ -40,11 +40,11 @@ const OperationModel& product_of(const lupine::DeviceModel& device, cudaDataType
 // Complex products are four real ones.
 void launch_triangle(cublasHandle_t handle, cublasSideMode_t side, Precision precision,
                      std::int64_t m, std::int64_t n, Field field = Field::real) {
-  const lupine::DeviceModel& device = handle->stream->rank->device();
+  const speedwell::DeviceModel& device = handle->stream->rank->device();
   const auto order = static_cast<double>(side == CUBLAS_SIDE_LEFT ? m : n);
   const auto others = static_cast<double>(side == CUBLAS_SIDE_LEFT ? n : m);
-  const auto parts = static_cast<double>(lupine::parts_of(field));
-  const double element = parts * static_cast<double>(lupine::bytes_of(precision));
+  const auto parts = static_cast<double>(speedwell::parts_of(field));
+  const double element = parts * static_cast<double>(speedwell::bytes_of(precision));
   const double part = handle->multiprocessors > 0
                           ? static_cast<double>(handle->multiprocessors) / device.multiprocessors
                           : 1;

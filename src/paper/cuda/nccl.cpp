@@ -17,7 +17,7 @@
 #include "cuda_emulation.hpp"
 #include "paper/cuda/gpu.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 namespace {
 
@@ -225,9 +225,9 @@ std::map<std::int64_t, std::shared_ptr<Group>>& groups() {
 
 }  // namespace
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper
 
-using namespace lupine::paper;
+using namespace speedwell::paper;
 
 struct ncclComm {
   std::shared_ptr<Group> group;
@@ -374,15 +374,15 @@ const char* ncclGetLastError(ncclComm_t) {
 }
 
 // What finds NCCL and functions of cuBLAS, as <dlfcn.h> does.
-void* lupine::emulation::dlopen(const char*, int) {
+void* speedwell::emulation::dlopen(const char*, int) {
   static int library = 0;
   return &library;
 }
-const char* lupine::emulation::dlerror() {
+const char* speedwell::emulation::dlerror() {
   return "";
 }
-void* lupine::emulation::dlsym(void*, const char* function) {
-  for (const auto* known : {&nccl_functions(), &lupine::emulation::cublas_functions()})
+void* speedwell::emulation::dlsym(void*, const char* function) {
+  for (const auto* known : {&nccl_functions(), &speedwell::emulation::cublas_functions()})
     if (const auto found = known->find(function); found != known->end()) return found->second;
   return nullptr;
 }

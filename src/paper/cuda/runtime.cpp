@@ -10,7 +10,7 @@
 
 #include "paper/cuda/gpu.hpp"
 
-namespace lupine::paper {
+namespace speedwell::paper {
 
 void launch(cudaStream_t stream, Load load) {
   Rank& rank = *stream->rank;
@@ -91,9 +91,9 @@ cudaError_t ask(Rank& rank, const MomentPtr& moment) {
 
 }  // namespace
 
-}  // namespace lupine::paper
+}  // namespace speedwell::paper
 
-namespace lupine::green {
+namespace speedwell::green {
 
 unsigned multiprocessors() {
   return static_cast<unsigned>(paper::self().device().multiprocessors);
@@ -106,10 +106,10 @@ void limit(cudaStream_t stream, int multiprocessors) {
   stream->part = static_cast<double>(multiprocessors) / stream->rank->device().multiprocessors;
 }
 
-}  // namespace lupine::green
+}  // namespace speedwell::green
 
-using namespace lupine;
-using namespace lupine::paper;
+using namespace speedwell;
+using namespace speedwell::paper;
 
 const char* cudaGetErrorName(cudaError_t error) {
   return error == cudaSuccess ? "cudaSuccess" : "cudaError";

@@ -2,13 +2,13 @@
 // Compares one update of HPL-MxP's size, C <- C + L U with FP16 operands and FP32 sums, with FP64
 // sums of the rounded operands, at sampled entries on both sides of the element of C from which on
 // offsets do not fit into 31 bits:
-//   lupine_gpu_big_update [--device cuda|cpu] [--smoke] [--profile] [--json]
+//   speedwell_gpu_big_update [--device cuda|cpu] [--smoke] [--profile] [--json]
 // Where the memory does not suffice, the shape is the largest that fits. --smoke takes a small one
 // and samples on both sides of its middle. --profile does the update and a step's triangular solves
 // once each, in a shape that a profiler can repeat, and compares nothing.
 // Exit status: 0 right, 1 wrong, 2 bad usage, 3 no result.
 #include <fmt/format.h>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@
 #include "matrix/distributed_matrix.hpp"
 #include "matrix/panel_ring.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -312,7 +312,7 @@ Settings read_settings(int argc, char** argv) {
       ++i;
     } else {
       throw UsageError(
-          "usage: lupine_gpu_big_update [--device cuda|cpu] [--smoke] [--profile] [--json]");
+          "usage: speedwell_gpu_big_update [--device cuda|cpu] [--smoke] [--profile] [--json]");
     }
   }
   return settings;
@@ -332,7 +332,7 @@ int run(const Settings& settings) {
   if (!right)
     fmt::print(
         stderr,
-        "lupine_gpu_big_update: wrong are {} of {} entries before offset {}, {} of {} from it "
+        "speedwell_gpu_big_update: wrong are {} of {} entries before offset {}, {} of {} from it "
         "on; the first: {}\n",
         wrong[0].dump(), line["compared"][0].dump(), line["boundary"].dump(), wrong[1].dump(),
         line["compared"][1].dump(), line["first_wrong"].dump());
@@ -341,16 +341,16 @@ int run(const Settings& settings) {
 
 }  // namespace
 
-}  // namespace lupine
+}  // namespace speedwell
 
 int main(int argc, char** argv) {
   try {
-    return lupine::run(lupine::read_settings(argc, argv));
-  } catch (const lupine::UsageError& error) {
-    fmt::print(stderr, "lupine_gpu_big_update: {}\n", error.what());
+    return speedwell::run(speedwell::read_settings(argc, argv));
+  } catch (const speedwell::UsageError& error) {
+    fmt::print(stderr, "speedwell_gpu_big_update: {}\n", error.what());
     return 2;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "lupine_gpu_big_update: {}\n", error.what());
+    fmt::print(stderr, "speedwell_gpu_big_update: {}\n", error.what());
     return 3;
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Measures the highest rates of a GPU in the shapes that HPL-MxP uses, and those of Lupine's parts:
-//   lupine_gpu_ceilings [--n N] [--seconds S] [--json] [--smoke]
+// Measures the highest rates of a GPU in the shapes that HPL-MxP uses, and those of Speedwell's
+// parts:
+//   speedwell_gpu_ceilings [--n N] [--seconds S] [--json] [--smoke]
 // N is the order of the run whose shapes are measured (default: the largest that fits). Each
 // product runs for S seconds (default 3), one of them more than three times as long, since a GPU
 // becomes slower when it is hot. With --json it prints each measurement at once as a JSON object in
@@ -15,7 +16,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <lupine/error.hpp>
+#include <speedwell/error.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,13 +31,13 @@
 #include "own_parts.hpp"
 #include "side_by_side.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
 using nlohmann::ordered_json;
 
-/// The depth K of most products that are measured: Lupine's block size on a GPU.
+/// The depth K of most products that are measured: Speedwell's block size on a GPU.
 constexpr std::int64_t usual_depth = 2048;
 constexpr double part_of_memory = 0.95;  // part of the free memory that a run's matrix fills
 
@@ -408,7 +409,7 @@ MeterOptions read_options(int argc, char** argv) {
     if (has_value && word == "--seconds") options.seconds = std::strtod(argv[++i], &end);
     const bool right = has_value && *end == '\0' && options.n >= 0 && options.seconds > 0;
     if (!right)
-      throw UsageError("usage: lupine_gpu_ceilings [--n N] [--seconds S] [--json] [--smoke]");
+      throw UsageError("usage: speedwell_gpu_ceilings [--n N] [--seconds S] [--json] [--smoke]");
   }
   if (options.smoke) options.seconds = std::min(options.seconds, 0.01);
   return options;
@@ -416,16 +417,16 @@ MeterOptions read_options(int argc, char** argv) {
 
 }  // namespace
 
-}  // namespace lupine
+}  // namespace speedwell
 
 int main(int argc, char** argv) {
   try {
-    lupine::Ceilings(lupine::read_options(argc, argv)).run();
-  } catch (const lupine::UsageError& error) {
-    fmt::print(stderr, "lupine_gpu_ceilings: {}\n", error.what());
+    speedwell::Ceilings(speedwell::read_options(argc, argv)).run();
+  } catch (const speedwell::UsageError& error) {
+    fmt::print(stderr, "speedwell_gpu_ceilings: {}\n", error.what());
     return 2;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "lupine_gpu_ceilings: {}\n", error.what());
+    fmt::print(stderr, "speedwell_gpu_ceilings: {}\n", error.what());
     return 3;
   }
   return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measures cuSOLVER on HPL-MxP's matrix scaled-diagonal, in FP64:
-//   lupine_cusolver_bench [--n N] [--method irs|getrf] [--json]
+//   speedwell_cusolver_bench [--n N] [--method irs|getrf] [--json]
 // irs: IRSXgesv, FP16 factors refined to FP64 by GMRES. getrf: Xgetrf and Xgetrs, FP64 throughout.
 // Without --n it takes the largest n that fits into the free memory, IRSXgesv at most 46080. It
 // prints one line.
@@ -14,10 +14,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
-#include <lupine/error.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <speedwell/error.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +29,7 @@
 #include "device/device.hpp"
 #include "kernels.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -311,7 +311,7 @@ ordered_json Bench::run() {
 
 Options read_options(int argc, char** argv) {
   constexpr const char* usage =
-      "usage: lupine_cusolver_bench [--n N] [--method irs|getrf] [--json]";
+      "usage: speedwell_cusolver_bench [--n N] [--method irs|getrf] [--json]";
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -348,16 +348,16 @@ bool bench(const Options& options) {
 
 }  // namespace
 
-}  // namespace lupine
+}  // namespace speedwell
 
 int main(int argc, char** argv) {
   try {
-    return lupine::bench(lupine::read_options(argc, argv)) ? 0 : 1;
-  } catch (const lupine::UsageError& error) {
-    fmt::print(stderr, "lupine_cusolver_bench: {}\n", error.what());
+    return speedwell::bench(speedwell::read_options(argc, argv)) ? 0 : 1;
+  } catch (const speedwell::UsageError& error) {
+    fmt::print(stderr, "speedwell_cusolver_bench: {}\n", error.what());
     return 2;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "lupine_cusolver_bench: {}\n", error.what());
+    fmt::print(stderr, "speedwell_cusolver_bench: {}\n", error.what());
     return 3;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tries Lupine's own kernels on a GPU, those first on which most depends:
-//   lupine_gpu_kernels [--budget S] [--json] [--smoke]
+// Tries Speedwell's own kernels on a GPU, those first on which most depends:
+//   speedwell_gpu_kernels [--budget S] [--json] [--smoke]
 // They must be right: diagonal blocks by one kernel have the same bits whatever number of its
 // thread blocks runs, and the factors of the halves. Then it times them: with parts of the GPU,
 // beside an update, passes, and what calls take on the host. It ends after S seconds (default 60),
@@ -13,8 +13,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <lupine/error.hpp>
 #include <set>
+#include <speedwell/error.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,7 +27,7 @@
 #include "own_parts.hpp"
 #include "side_by_side.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -284,7 +284,7 @@ bool run(int argc, char** argv) {
     char* end = nullptr;
     if (word == "--budget" && i + 1 < argc) budget = std::strtod(argv[++i], &end);
     if (end == nullptr || *end != '\0' || !(budget > 0))
-      throw UsageError("usage: lupine_gpu_kernels [--budget S] [--json] [--smoke]");
+      throw UsageError("usage: speedwell_gpu_kernels [--budget S] [--json] [--smoke]");
   }
   if (options.smoke) options.seconds = 0.01;
   return KernelTrials(options, budget).run();
@@ -292,16 +292,16 @@ bool run(int argc, char** argv) {
 
 }  // namespace
 
-}  // namespace lupine
+}  // namespace speedwell
 
 int main(int argc, char** argv) {
   try {
-    return lupine::run(argc, argv) ? 0 : 1;
-  } catch (const lupine::UsageError& error) {
-    fmt::print(stderr, "lupine_gpu_kernels: {}\n", error.what());
+    return speedwell::run(argc, argv) ? 0 : 1;
+  } catch (const speedwell::UsageError& error) {
+    fmt::print(stderr, "speedwell_gpu_kernels: {}\n", error.what());
     return 2;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "lupine_gpu_kernels: {}\n", error.what());
+    fmt::print(stderr, "speedwell_gpu_kernels: {}\n", error.what());
     return 3;
   }
 }

@@ -3,7 +3,7 @@
 
 #include "cuda/launch.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 namespace {
 
@@ -54,4 +54,4 @@ cudaError_t generate_fp64(cudaStream_t stream, const MatrixSpec& spec, MatrixVie
                 jump(threads), a);
 }
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

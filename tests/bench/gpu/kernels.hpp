@@ -10,7 +10,7 @@
 #include "core/matrix_view.hpp"
 #include "element/matrix_spec.hpp"
 
-namespace lupine::cuda {
+namespace speedwell::cuda {
 
 /// Reads `bytes` bytes on `multiprocessors` multiprocessors, and writes nothing.
 /// @param sink a float in device memory
@@ -20,4 +20,4 @@ cudaError_t read_all(cudaStream_t stream, const void* data, std::int64_t bytes, 
 /// A <- all of a random matrix, in FP64. @pre spec.random(), spec.diagonal == nullptr
 cudaError_t generate_fp64(cudaStream_t stream, const MatrixSpec& spec, MatrixView<double> a);
 
-}  // namespace lupine::cuda
+}  // namespace speedwell::cuda

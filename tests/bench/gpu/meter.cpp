@@ -11,7 +11,7 @@
 #include "core/clock.hpp"
 #include "device/cuda/check.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 using nlohmann::ordered_json;
 
@@ -138,4 +138,4 @@ void Meter::rate(ordered_json line, const Timing& timing, double work, double un
   emit(line);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

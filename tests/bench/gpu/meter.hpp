@@ -13,7 +13,7 @@
 #include "device/cuda/products.hpp"
 #include "device/device.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 constexpr double tera = 1e12;
 constexpr double giga = 1e9;
@@ -104,4 +104,4 @@ class Meter {
   Products products_;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

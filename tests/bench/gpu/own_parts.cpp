@@ -9,7 +9,7 @@
 #include "device/cuda/variants.hpp"
 #include "panel.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -255,4 +255,4 @@ void measure_own_parts(Meter& meter, std::int64_t n) {
   OwnParts(meter, n).run();
 }
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Measures Lupine's own parts and compares their rates with those that the GPU allows.
+/// Measures Speedwell's own parts and compares their rates with those that the GPU allows.
 #pragma once
 
 #include "meter.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// Measures generation, residual and the solves of the refinement, whose limit is the bandwidth of
 /// the memory, then panels.
 /// @param n order of the run
 void measure_own_parts(Meter& meter, std::int64_t n);
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -8,7 +8,7 @@
 
 #include "core/clock.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 namespace {
 
@@ -116,4 +116,4 @@ void measure_side_by_side(Meter& meter, const UpdateOperands& update, std::int64
   for (const int count : reserved) both.measure(count, multiprocessors);
 }
 
-}  // namespace lupine
+}  // namespace speedwell

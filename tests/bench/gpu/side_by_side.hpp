@@ -7,7 +7,7 @@
 
 #include "meter.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 /// The operands of C <- C + L U, with the scales in control(0) and control(1) of the meter.
 struct UpdateOperands {
@@ -21,4 +21,4 @@ struct UpdateOperands {
 void measure_side_by_side(Meter& meter, const UpdateOperands& update, std::int64_t order,
                           std::span<const int> reserved, int multiprocessors);
 
-}  // namespace lupine
+}  // namespace speedwell

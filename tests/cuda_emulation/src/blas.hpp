@@ -5,7 +5,7 @@
 
 #include "emulation.hpp"
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 
 /// Read when the product is queued, or when it runs.
 struct Scalar {
@@ -47,4 +47,4 @@ bool check(const Product& product);
 /// @pre check(product)
 void run(const Product& product);
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation

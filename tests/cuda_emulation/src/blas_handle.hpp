@@ -11,7 +11,7 @@
 
 #include "blas.hpp"
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 
 /// What a handle was told of FP64 products. Else the environment decides, as for cuBLAS.
 struct Fp64Mode {
@@ -28,12 +28,12 @@ bool is_emulated(const Fp64Mode& mode, std::int64_t inner);
 /// is rounded to so few that a test sees it.
 std::function<void()> emulated(const Product& product, const Fp64Mode& mode);
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation
 
 struct cublasContext {
   cudaStream_t stream = nullptr;
   cublasPointerMode_t mode = CUBLAS_POINTER_MODE_HOST;
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
-  lupine::emulation::Fp64Mode fp64 = {};
+  speedwell::emulation::Fp64Mode fp64 = {};
 };

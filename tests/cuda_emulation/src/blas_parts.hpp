@@ -13,7 +13,7 @@
 
 #include "emulation.hpp"
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 
 inline bool valid(cublasOperation_t operation) {
   return operation >= CUBLAS_OP_N && operation <= CUBLAS_OP_C;
@@ -78,4 +78,4 @@ inline void spoil(void* workspace, std::size_t bytes) {
   if (workspace != nullptr) std::memset(workspace, 0xff, std::min<std::size_t>(bytes, 65536));
 }
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation

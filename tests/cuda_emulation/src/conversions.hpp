@@ -9,7 +9,7 @@
 
 #include "blas.hpp"
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 
 inline float from_half(std::uint16_t bits) {
   const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
@@ -47,4 +47,4 @@ inline float element(const Operand& from, std::int64_t at) {
   return static_cast<const float*>(from.data)[at];
 }
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation

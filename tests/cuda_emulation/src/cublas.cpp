@@ -14,7 +14,7 @@
 #include "blas_parts.hpp"
 #include "conversions.hpp"
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 namespace {
 
 template <class T>
@@ -225,9 +225,9 @@ cublasStatus_t multiply_complex(cublasHandle_t handle, cublasOperation_t transa,
 }
 
 }  // namespace
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation
 
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 cublasStatus_t cublasCreate(cublasHandle_t* handle) {
   return blas_call("cublasCreate", [&] {

@@ -10,7 +10,7 @@
 #include "blas_handle.hpp"
 #include "blas_parts.hpp"
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 namespace {
 
 void trmm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
@@ -134,9 +134,9 @@ cublasStatus_t solve_complex(cublasHandle_t handle, cublasSideMode_t side, cubla
 }
 
 }  // namespace
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation
 
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 cublasStatus_t cublasStrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
                               cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,

@@ -22,7 +22,7 @@ struct cublasLtMatmulPreferenceOpaque_t {
   std::array<std::uint32_t, 4> alignment{256, 256, 256, 256};
 };
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 namespace {
 
 using Layouts = std::array<cublasLtMatrixLayout_t, 4>;  // of A, B, C and D
@@ -127,9 +127,9 @@ cublasStatus_t destroy(const T* object) {
 }
 
 }  // namespace
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation
 
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 std::size_t cublasLtGetVersion() {
   return 130100;

@@ -6,7 +6,7 @@
 
 #include "emulation.hpp"
 
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 namespace {
 
@@ -91,7 +91,7 @@ int attribute_of(cudaDeviceAttr attribute, int device) {
 
 }  // namespace
 
-cudaError_t lupine::emulation::current_device(int& device) {
+cudaError_t speedwell::emulation::current_device(int& device) {
   device = device_of_thread();
   return check_device(device);
 }

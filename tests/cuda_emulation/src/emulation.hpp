@@ -21,7 +21,7 @@
 
 #include "cublas_api.h"
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 
 /// The kernel that a task stands for; without one, the grid is empty.
 /// Bytes of dynamic shared memory that a kernel can be given, as on an H200.
@@ -56,10 +56,10 @@ struct Allocation {
   int device;  // -1: pinned host memory
 };
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation
 
 struct CUgraphNode_st {
-  lupine::emulation::Launch launch;
+  speedwell::emulation::Launch launch;
 };
 struct CUgraph_st {
   std::vector<CUgraphNode_st> nodes;
@@ -69,17 +69,17 @@ struct CUstream_st {
   int device;
   std::uint64_t number;
   int priority;
-  std::deque<lupine::emulation::Task> tasks;
+  std::deque<speedwell::emulation::Task> tasks;
   std::unique_ptr<CUgraph_st> capture = {};  // null: what is given to the stream runs
   int multiprocessors = 0;                   // of its green context; 0: it has none
 };
 
 struct CUevent_st {
   bool timed;
-  std::shared_ptr<lupine::emulation::Record> record;
+  std::shared_ptr<speedwell::emulation::Record> record;
 };
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 
 /// Which streams go first; any: no matter.
 enum class Order { any, high_first, low_first };
@@ -226,4 +226,4 @@ bool on_device(const void* at, std::size_t bytes);
 bool on_device(const void* at, std::int64_t rows, std::int64_t columns, std::int64_t ld,
                std::size_t element);
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation

@@ -8,7 +8,7 @@
 
 #include "blas_handle.hpp"
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 
 namespace {
 
@@ -70,9 +70,9 @@ std::function<void()> emulated(const Product& product, const Fp64Mode& mode) {
   };
 }
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation
 
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 namespace {
 

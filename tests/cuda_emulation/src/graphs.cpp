@@ -9,7 +9,7 @@
 
 #include "emulation.hpp"
 
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 namespace {
 
@@ -92,7 +92,7 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, 
       *function = reinterpret_cast<void*>(&kernel_node_params);
     if (std::strcmp(name, "cuKernelGetName") == 0)
       *function = reinterpret_cast<void*>(&kernel_name);
-    if (*function == nullptr) *function = lupine::green::driver_function(name);
+    if (*function == nullptr) *function = speedwell::green::driver_function(name);
     *found =
         *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;

@@ -34,7 +34,7 @@ dim3 blockDim;
 dim3 gridDim;
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 namespace {
 
 namespace context = boost::context;
@@ -479,10 +479,10 @@ cudaError_t launch(const cudaLaunchConfig_t& config, void (*kernel)(),
   });
 }
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation
 
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
-  using namespace lupine::emulation;
+  using namespace speedwell::emulation;
   return call("cudaFuncSetAttribute", [&] {
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
         static_cast<std::size_t>(value) > most_dynamic_shared)

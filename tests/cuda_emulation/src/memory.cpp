@@ -16,7 +16,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, size)
 #endif
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 namespace {
 
 using Bytes = unsigned char;
@@ -206,9 +206,9 @@ bool on_device(const void* at, std::int64_t rows, std::int64_t columns, std::int
   return on_device(at, static_cast<std::size_t>((columns - 1) * ld + rows) * element);
 }
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation
 
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 // A driver maps no more at once, and may say so as of a bad argument.
 constexpr std::size_t most_mapped = std::size_t{1} << 57;

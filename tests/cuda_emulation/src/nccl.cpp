@@ -22,7 +22,7 @@
 #include "emulation.hpp"
 
 namespace files = std::filesystem;
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 namespace {
 
@@ -307,7 +307,7 @@ ncclResult_t ncclGetVersion(int* version) {
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return nccl_call("ncclGetUniqueId", [&] {
     *id = {};
-    std::snprintf(id->internal, sizeof(id->internal), "/dev/shm/lupine-emulation-XXXXXX");
+    std::snprintf(id->internal, sizeof(id->internal), "/dev/shm/speedwell-emulation-XXXXXX");
     return mkdtemp(id->internal) != nullptr ? ncclSuccess : ncclSystemError;
   });
 }
@@ -470,17 +470,17 @@ const char* ncclGetErrorString(ncclResult_t result) {
   return "unknown result code";
 }
 
-void* lupine::emulation::dlopen(const char* library, int) {
+void* speedwell::emulation::dlopen(const char* library, int) {
   static const int there = 0;
   return is_wrong("none") || std::string(library) != "libnccl.so.2" ? nullptr
                                                                     : const_cast<int*>(&there);
 }
 
-const char* lupine::emulation::dlerror() {
+const char* speedwell::emulation::dlerror() {
   return "libnccl.so.2: there is none in this emulation";
 }
 
-void* lupine::emulation::dlsym(void*, const char* function) {
+void* speedwell::emulation::dlsym(void*, const char* function) {
   if (const auto blas = cublas_functions().find(function); blas != cublas_functions().end())
     return state().settings.cublas_lacks == function ? nullptr : blas->second;
   const auto& functions = nccl_functions();

@@ -13,7 +13,7 @@
 
 #include "emulation.hpp"
 
-namespace lupine::emulation {
+namespace speedwell::emulation {
 namespace {
 
 std::string environment(const char* name, const char* otherwise) {
@@ -42,17 +42,17 @@ std::vector<OfferedAlgorithm> offered_algorithms(const std::string& list) {
 
 Settings read_settings() {
   Settings settings{};
-  settings.devices = std::stoi(environment("LUPINE_EMULATED_GPUS", "1"));
+  settings.devices = std::stoi(environment("SPEEDWELL_EMULATED_GPUS", "1"));
   settings.driver =
-      std::stoi(environment("LUPINE_EMULATED_DRIVER", std::to_string(CUDART_VERSION).c_str()));
-  settings.multiprocessors = std::stoi(environment("LUPINE_EMULATED_MULTIPROCESSORS", "4"));
-  settings.memory = std::stoull(environment("LUPINE_EMULATED_MEMORY", "1073741824"));
-  settings.seed = std::stoull(environment("LUPINE_EMULATION_SEED", "1"));
-  const std::string order = environment("LUPINE_EMULATION_ORDER", "any");
+      std::stoi(environment("SPEEDWELL_EMULATED_DRIVER", std::to_string(CUDART_VERSION).c_str()));
+  settings.multiprocessors = std::stoi(environment("SPEEDWELL_EMULATED_MULTIPROCESSORS", "4"));
+  settings.memory = std::stoull(environment("SPEEDWELL_EMULATED_MEMORY", "1073741824"));
+  settings.seed = std::stoull(environment("SPEEDWELL_EMULATION_SEED", "1"));
+  const std::string order = environment("SPEEDWELL_EMULATION_ORDER", "any");
   settings.order = order == "high-first"  ? Order::high_first
                    : order == "low-first" ? Order::low_first
                                           : Order::any;
-  const std::string failure = environment("LUPINE_EMULATED_FAILURE", "");
+  const std::string failure = environment("SPEEDWELL_EMULATED_FAILURE", "");
   if (const auto colon = failure.find(':'); colon != std::string::npos) {
     const auto second = failure.find(':', colon + 1);
     settings.failing_function = failure.substr(0, colon);
@@ -61,13 +61,13 @@ Settings read_settings() {
                            ? cudaErrorLaunchFailure
                            : static_cast<cudaError_t>(std::stoi(failure.substr(second + 1)));
   }
-  settings.algorithms = offered_algorithms(environment("LUPINE_EMULATED_ALGORITHMS", "0,0"));
-  const std::string nccl = environment("LUPINE_EMULATED_NCCL", "");
+  settings.algorithms = offered_algorithms(environment("SPEEDWELL_EMULATED_ALGORITHMS", "0,0"));
+  const std::string nccl = environment("SPEEDWELL_EMULATED_NCCL", "");
   const auto colon = nccl.find(':');
   settings.nccl = nccl.substr(0, colon);
   if (colon != std::string::npos) settings.nccl_detail = nccl.substr(colon + 1);
-  settings.green_contexts = environment("LUPINE_EMULATED_GREEN_CONTEXTS", "");
-  const std::string cublas = environment("LUPINE_EMULATED_CUBLAS", "");
+  settings.green_contexts = environment("SPEEDWELL_EMULATED_GREEN_CONTEXTS", "");
+  const std::string cublas = environment("SPEEDWELL_EMULATED_CUBLAS", "");
   if (cublas.starts_with("lacks:")) settings.cublas_lacks = cublas.substr(cublas.find(':') + 1);
   return settings;
 }
@@ -241,7 +241,7 @@ void note_if_messages_wait(const char* what) {
   for (const auto& stream : state().streams) {
     if (!std::ranges::any_of(stream->tasks, is_message)) continue;
     ++state().calls["made beside messages"];
-    if (std::getenv("LUPINE_EMULATION_NOTES") != nullptr)
+    if (std::getenv("SPEEDWELL_EMULATION_NOTES") != nullptr)
       std::fprintf(stderr, "CUDA emulation: %s beside messages\n", what);
     return;
   }
@@ -307,9 +307,9 @@ std::size_t live_objects() {
          green::live_contexts();
 }
 
-}  // namespace lupine::emulation
+}  // namespace speedwell::emulation
 
-namespace lupine::green {
+namespace speedwell::green {
 
 unsigned multiprocessors() {
   return static_cast<unsigned>(emulation::state().settings.multiprocessors);
@@ -326,9 +326,9 @@ void limit(cudaStream_t stream, int multiprocessors) {
   stream->multiprocessors = multiprocessors;
 }
 
-}  // namespace lupine::green
+}  // namespace speedwell::green
 
-using namespace lupine::emulation;
+using namespace speedwell::emulation;
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
   return call("cudaStreamCreateWithPriority", [&] {

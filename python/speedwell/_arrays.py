@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays of any library as Lupine takes them, and its results as arrays of that library."""
+"""Arrays of any library as Speedwell takes them, and its results as arrays of that library."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _LIBRARIES = ("libcublasLt.so.*", "libcublas.so.*", "libnccl.so.*")
 
 def load_libraries(driver: Path = Path("/proc/driver/nvidia/version")) -> list[str]:
     """Loads those that are there, on a machine with NVIDIA's driver. Returns their paths."""
-    if not driver.exists() or not (Path(__file__).parent / "liblupine_cuda.so").exists():
+    if not driver.exists() or not (Path(__file__).parent / "libspeedwell_cuda.so").exists():
         return []
     loaded = []
     for pattern in _LIBRARIES:

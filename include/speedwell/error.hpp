@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The exceptions that Lupine throws. The text of each is one line that says what went wrong and,
-/// for a UsageError, what is allowed.
+/// The exceptions that Speedwell throws. The text of each is one line that says what went wrong
+/// and, for a UsageError, what is allowed.
 #pragma once
 
-#include <lupine/export.hpp>
+#include <speedwell/export.hpp>
 
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-namespace lupine {
+namespace speedwell {
 
-/// Base class of all of Lupine's exceptions: what went wrong, where, and on which rank.
-class LUPINE_API Error : public std::runtime_error {
+/// Base class of all of Speedwell's exceptions: what went wrong, where, and on which rank.
+class SPEEDWELL_API Error : public std::runtime_error {
  public:
   /// @param what what went wrong, in one line
   /// @param where the place of the error, as where() returns it
@@ -35,22 +35,22 @@ class LUPINE_API Error : public std::runtime_error {
 /// The caller asked for something that is not allowed: a bad option, bad input (Inf or NaN in A or
 /// b, for example), or a problem that does not fit into the memory. Every rank throws it. The
 /// command ends with exit status 2.
-class LUPINE_API UsageError : public Error {
+class SPEEDWELL_API UsageError : public Error {
  public:
   using Error::Error;
 };
 
 /// The UsageError of a problem that does not fit: A or its factors need more memory than there is,
 /// for any rank. The text says how much, and what fits.
-class LUPINE_API NotEnoughMemory : public UsageError {
+class SPEEDWELL_API NotEnoughMemory : public UsageError {
  public:
   using UsageError::UsageError;
 };
 
 /// The caller has ended the call by an InterruptFunction, or by an exception of a ProgressFunction
-/// on rank 0. Every rank throws it, after all ranks have agreed; Lupine can be used again at once.
-/// A Factorization whose solve() was interrupted can solve again.
-class LUPINE_API Interrupted : public Error {
+/// on rank 0. Every rank throws it, after all ranks have agreed; Speedwell can be used again at
+/// once. A Factorization whose solve() was interrupted can solve again.
+class SPEEDWELL_API Interrupted : public Error {
  public:
   using Error::Error;
 };
@@ -61,22 +61,22 @@ class LUPINE_API Interrupted : public Error {
 /// Unless the exception is an AgreedFault, perhaps only the rank that rank() names met the fault.
 /// The other ranks may then wait for that rank for ever, so a program of several ranks should end
 /// them all (MPI_Abort).
-class LUPINE_API Fault : public Error {
+class SPEEDWELL_API Fault : public Error {
  public:
   using Error::Error;
 };
 
 /// A Fault that every rank throws with the same text, whichever rank met it: all ranks may go on.
-class LUPINE_API AgreedFault : public Fault {
+class SPEEDWELL_API AgreedFault : public Fault {
  public:
   using Fault::Fault;
 };
 
 /// The AgreedFault of memory that a rank could not get, though the problem was found to fit: other
 /// programs may use the same memory.
-class LUPINE_API OutOfMemory : public AgreedFault {
+class SPEEDWELL_API OutOfMemory : public AgreedFault {
  public:
   using AgreedFault::AgreedFault;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -84,7 +84,7 @@ class SolveInfo:
     panel_width: int | None  #: columns of a step of the factorization
     memory: dict[str, int | None]  #: bytes that each rank was planned to need, and had free
     proof: dict[str, Any]  #: with ``accuracy="certified"``: its cost, and what it has shown
-    chosen: dict[str, Any] = field(repr=False)  #: options of the run, with Lupine's choices
+    chosen: dict[str, Any] = field(repr=False)  #: options of the run, with Speedwell's choices
 
     @classmethod
     def _from(cls, given: dict[str, Any]) -> SolveInfo:
@@ -137,7 +137,7 @@ class SolveInfo:
 
 
 class BenchmarkResult:
-    """The outcome of HPL-MxP or HPL, run or predicted: what ``lupine --json`` writes.
+    """The outcome of HPL-MxP or HPL, run or predicted: what ``speedwell --json`` writes.
 
     The names at the top of that document are attributes: ``result.gflops``,
     ``result.scaled_residual``, ``result.lu["seconds"]``.

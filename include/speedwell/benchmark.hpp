@@ -4,15 +4,15 @@
 #pragma once
 
 #include <mpi.h>
-#include <lupine/export.hpp>
-#include <lupine/options.hpp>
-#include <lupine/progress.hpp>
+#include <speedwell/export.hpp>
+#include <speedwell/options.hpp>
+#include <speedwell/progress.hpp>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 /// Seconds that the ranks spent in one phase of a run.
 struct PhaseTime {
@@ -32,7 +32,7 @@ struct SystemNorms {
 /// Outcome of one run; equal on every rank. Without factors, rates are 0 and norms are NaN; norms
 /// are NaN too where the residual is not checked.
 struct BenchmarkResult {
-  BenchmarkOptions chosen;       ///< the options, with Lupine's choice for each that was left open
+  BenchmarkOptions chosen;  ///< the options, with Speedwell's choice for each that was left open
   std::int64_t panel_width = 0;  ///< columns of a step: nb, or less where nb would not fit
   double seconds = 0;     ///< factorization and refinement (HPL: one solve), of the slowest rank
   double lu_seconds = 0;  ///< factorization, of the slowest rank
@@ -76,9 +76,9 @@ struct BenchmarkResult {
 /// @throws AgreedFault (every rank) where memory, MPI or the device fails and all ranks know it
 /// @throws Fault (one rank, which it names) where the other ranks may not know it: the program
 ///         should then end all ranks (MPI_Abort)
-LUPINE_API BenchmarkResult mxp(MPI_Comm comm, const BenchmarkOptions& options,
-                               const ProgressFunction& progress = {},
-                               const InterruptFunction& interrupt = {});
+SPEEDWELL_API BenchmarkResult mxp(MPI_Comm comm, const BenchmarkOptions& options,
+                                  const ProgressFunction& progress = {},
+                                  const InterruptFunction& interrupt = {});
 
 /// Runs HPL: generates A and b, factors A in FP64 with partial pivoting, solves once, and verifies
 /// x. It ignores the precision, the pivoting, the matrix and the refinement of `options`. Otherwise
@@ -92,8 +92,8 @@ LUPINE_API BenchmarkResult mxp(MPI_Comm comm, const BenchmarkOptions& options,
 /// @throws Interrupted as mxp() does
 /// @throws AgreedFault as mxp() does
 /// @throws Fault as mxp() does
-LUPINE_API BenchmarkResult hpl(MPI_Comm comm, const BenchmarkOptions& options,
-                               const ProgressFunction& progress = {},
-                               const InterruptFunction& interrupt = {});
+SPEEDWELL_API BenchmarkResult hpl(MPI_Comm comm, const BenchmarkOptions& options,
+                                  const ProgressFunction& progress = {},
+                                  const InterruptFunction& interrupt = {});
 
-}  // namespace lupine
+}  // namespace speedwell

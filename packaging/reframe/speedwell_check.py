@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""HPL-MxP and HPL by Lupine as ReFrame's tests: they fail unless x passes the residual check, and
-record time and performance. `-S LupineCheck.order=200000` sets the order of the matrix."""
+"""HPL-MxP and HPL by Speedwell as ReFrame's tests: they fail unless x passes the residual check,
+and record time and performance. `-S SpeedwellCheck.order=200000` sets the order of the matrix."""
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -22,14 +22,14 @@ RESIDUAL = r"^\|\|Ax-b\|\|_oo/\(eps\*.*\)= +(?P<residual>\S+) \.+ PASSED$"
 
 
 @rfm.simple_test
-class LupineCheck(rfm.RunOnlyRegressionTest):
+class SpeedwellCheck(rfm.RunOnlyRegressionTest):
     command = parameter(["mxp", "hpl"])
     order = variable(int, value=20000)
     options = variable(typ.List[str], value=[])
 
     valid_systems = ["*"]
     valid_prog_environs = ["*"]
-    executable = "lupine"
+    executable = "speedwell"
     num_tasks = 1
     tags = {"benchmark", "linpack"}
 

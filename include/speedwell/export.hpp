@@ -5,6 +5,6 @@
 #pragma once
 
 /// Marks a function or class that the shared library exports.
-#define LUPINE_API __attribute__((visibility("default")))
+#define SPEEDWELL_API __attribute__((visibility("default")))
 /// Marks a member class of an exported class that the shared library does not export.
-#define LUPINE_HIDDEN __attribute__((visibility("hidden")))
+#define SPEEDWELL_HIDDEN __attribute__((visibility("hidden")))

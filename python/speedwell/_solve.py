@@ -346,7 +346,7 @@ def _warn(words: str) -> None:
     """Warns in the name of the line that called the package, also where SciPy is between."""
     level = 1
     frame: FrameType | None = sys._getframe()
-    while frame is not None and _root(frame) in ("lupine", "scipy", "numpy"):
+    while frame is not None and _root(frame) in ("speedwell", "scipy", "numpy"):
         level, frame = level + 1, frame.f_back
     warnings.warn(words, _errors.AccuracyWarning, stacklevel=level)
 
@@ -918,7 +918,7 @@ def lu_solve(
     _boolean("check_finite", check_finite)
     factors = lu_and_piv[0]
     if not isinstance(factors, Factorization):
-        raise ValueError("lu_and_piv is not what lupine.lu_factor returned")
+        raise ValueError("lu_and_piv is not what speedwell.lu_factor returned")
     return factors.solve(b, trans)
 
 

@@ -6,7 +6,7 @@
 /// or where a value is not allowed.
 #pragma once
 
-#include <lupine/export.hpp>
+#include <speedwell/export.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 /// What a run measures.
 enum class Benchmark {
@@ -138,41 +138,41 @@ enum class CommMethod {
 
 /// The name of an option's value, on the command line and in reports.
 /// @return "hpl-mxp" or "hpl"
-LUPINE_API std::string_view name(Benchmark);
+SPEEDWELL_API std::string_view name(Benchmark);
 /// The name of an option's value, on the command line and in reports.
 /// @return "auto", "fp16", "bf16", "fp16x3", "fp32" or "fp64"
-LUPINE_API std::string_view name(Precision);
+SPEEDWELL_API std::string_view name(Precision);
 /// The name of an option's value, on the command line and in reports.
 /// @return "none" or "partial"
-LUPINE_API std::string_view name(Pivoting);
+SPEEDWELL_API std::string_view name(Pivoting);
 /// The name of an option's value, on the command line and in reports.
 /// @return "scaled-diagonal", "fasi-higham", "dominant" or "hpl"
-LUPINE_API std::string_view name(MatrixKind);
+SPEEDWELL_API std::string_view name(MatrixKind);
 /// The name of an option's value, on the command line and in reports.
 /// @return "row" or "column"
-LUPINE_API std::string_view name(GridOrder);
+SPEEDWELL_API std::string_view name(GridOrder);
 /// The name of an option's value, on the command line and in reports.
 /// @return "auto", "ir" or "gmres"
-LUPINE_API std::string_view name(RefineMethod);
+SPEEDWELL_API std::string_view name(RefineMethod);
 /// The name of an option's value, on the command line and in reports.
 /// @return "off", "on" or "full"
-LUPINE_API std::string_view name(ConditionCheck);
+SPEEDWELL_API std::string_view name(ConditionCheck);
 /// The name of an option's value, on the command line and in reports.
 /// @return "auto", "backward" or "forward"
-LUPINE_API std::string_view name(Accuracy);
+SPEEDWELL_API std::string_view name(Accuracy);
 /// The name of an option's value, on the command line and in reports.
 /// @return "ibcast", "1ring", "1ring-modified", "2ring", "2ring-modified", "long" or
 ///         "long-modified"
-LUPINE_API std::string_view name(BroadcastMethod);
+SPEEDWELL_API std::string_view name(BroadcastMethod);
 /// The name of an option's value, on the command line and in reports.
 /// @return "auto", "cpu" or "cuda"
-LUPINE_API std::string_view name(DeviceKind);
+SPEEDWELL_API std::string_view name(DeviceKind);
 /// The name of an option's value, on the command line and in reports.
 /// @return "auto", "nccl", "mpi" or "staged"
-LUPINE_API std::string_view name(CommMethod);
+SPEEDWELL_API std::string_view name(CommMethod);
 /// The name of an option's value, on the command line and in reports.
 /// @return "native" or "emulated"
-LUPINE_API std::string_view name(Fp64Products);
+SPEEDWELL_API std::string_view name(Fp64Products);
 
 /// The inverse of name().
 /// @tparam Enum one of the enumerations of this header
@@ -180,15 +180,15 @@ LUPINE_API std::string_view name(Fp64Products);
 ///             Precision::fp16; upper and lower case are the same
 /// @return the value; nothing where the name is unknown
 template <class Enum>
-LUPINE_API std::optional<Enum> parse(std::string_view text);
+SPEEDWELL_API std::optional<Enum> parse(std::string_view text);
 /// The names of all values of an option, for messages.
 /// @tparam Enum one of the enumerations of this header
 /// @return the names, without aliases, such as "auto, cpu, cuda"
 template <class Enum>
-LUPINE_API std::string allowed_names();
+SPEEDWELL_API std::string allowed_names();
 
 /// Where a run computes, and how its matrix is distributed and communicated. These options do not
-/// depend on the problem. A default of 0 or -1 means that Lupine chooses, as the member says.
+/// depend on the problem. A default of 0 or -1 means that Speedwell chooses, as the member says.
 struct RunOptions {
   std::int64_t nb = 0;  ///< block size of the distribution; 0: by device, precision and size
   GridOrder order = GridOrder::row;  ///< numbering of the ranks over the process grid
@@ -253,8 +253,8 @@ struct BenchmarkOptions {
 struct SolveOptions {
   RunOptions run;  ///< machine and distribution; run.nb 0: by device and size, or A's descriptor
   /// automatic: steps of increasing precision, as far as is needed, each only where it is predicted
-  /// to be worth its time; a small system takes FP64 at once (lupine/solve.hpp). Any other value:
-  /// that precision alone.
+  /// to be worth its time; a small system takes FP64 at once (speedwell/solve.hpp). Any other
+  /// value: that precision alone.
   Precision precision = Precision::automatic;
   /// With an automatic precision: the precision of the first step, such as that which solved the
   /// last similar system (Solution::precision()). automatic: by cost.
@@ -274,8 +274,8 @@ struct SolveOptions {
   Accuracy accuracy = Accuracy::automatic;
   /// Seed of the random vectors with which A and x are judged, from 1 on: the same seed, A and b
   /// give the same bits. 0: drawn at random once in each process, or the environment's
-  /// LUPINE_PROBE_SEED; Solution::probe_seed has it.
+  /// SPEEDWELL_PROBE_SEED; Solution::probe_seed has it.
   std::uint64_t probe_seed = 0;
 };
 
-}  // namespace lupine
+}  // namespace speedwell

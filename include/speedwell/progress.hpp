@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Functions of the caller that Lupine calls while it works: to report progress, and to ask whether
-/// to end.
+/// Functions of the caller that Speedwell calls while it works: to report progress, and to ask
+/// whether to end.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
-namespace lupine {
+namespace speedwell {
 
 /// Progress of one LU factorization after one of its steps.
 struct Progress {
@@ -17,17 +17,17 @@ struct Progress {
 };
 
 /// A function that is called after each step of a factorization, on rank 0 alone, by the thread
-/// that called Lupine. The factorization waits until it returns. An exception that it throws ends
-/// the call: it leaves it on rank 0, and the other ranks throw Interrupted.
+/// that called Speedwell. The factorization waits until it returns. An exception that it throws
+/// ends the call: it leaves it on rank 0, and the other ranks throw Interrupted.
 using ProgressFunction = std::function<void(const Progress&)>;
 
-/// A function that returns whether to end the call of Lupine. The thread that called Lupine asks it
-/// several times a second, every 50 ms at most, on each rank that gave one. Ranks may give
+/// A function that returns whether to end the call of Speedwell. The thread that called Speedwell
+/// asks it several times a second, every 50 ms at most, on each rank that gave one. Ranks may give
 /// different functions, or none. Where it has returned true on any rank, every rank throws
-/// Interrupted: on CPUs within about a second, unless Lupine reads a file or waits for another
+/// Interrupted: on CPUs within about a second, unless Speedwell reads a file or waits for another
 /// function of the caller; on GPUs when the work that they were given is done. An exception that it
 /// throws leaves the call on that rank, and the other ranks throw Interrupted. It must not call
-/// Lupine or MPI.
+/// Speedwell or MPI.
 using InterruptFunction = std::function<bool()>;
 
-}  // namespace lupine
+}  // namespace speedwell

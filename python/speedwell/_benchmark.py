@@ -95,17 +95,18 @@ def mxp(
         the ranks that run it together; this process alone by default. A text is the command's
         option ``--comm``, as ``result.asked`` has it.
     progress : function or tqdm bar, optional
-        see :func:`lupine.solve`
+        see :func:`speedwell.solve`
     repeat : int
         runs of each configuration; ``result.runs`` has all of them
     trace : path, optional
         file for a Chrome trace of what every rank did when
     profile : path, optional
-        a profile of ``lupine tune``, which is read; none by default
+        a profile of ``speedwell tune``, which is read; none by default
     **options
-        the options of ``lupine mxp``, with ``_`` for ``-``: nb, precision, time_target ...; None
-        leaves one to Lupine. Of n, nb, nprow, npcol, lookahead, bcast, nbmin and ndiv a list may be
-        given, as in HPL.dat: every combination runs. ``mxp(**result.asked)`` is the same run again.
+        the options of ``speedwell mxp``, with ``_`` for ``-``: nb, precision, time_target ...; None
+        leaves one to Speedwell. Of n, nb, nprow, npcol, lookahead, bcast, nbmin and ndiv a list may
+        be given, as in HPL.dat: every combination runs. ``mxp(**result.asked)`` is the same run
+        again.
     """
     return _run("hpl-mxp", n, comm, progress, repeat, trace, profile, options)
 
@@ -137,12 +138,12 @@ def _words(name: str, value: Any) -> list[str]:
 
 def _program() -> str:
     """The program that predicts: that of the package, else one in PATH."""
-    own = Path(__file__).parent / "bin" / "lupine-predict"
-    found = str(own) if own.exists() else shutil.which("lupine-predict")
+    own = Path(__file__).parent / "bin" / "speedwell-predict"
+    found = str(own) if own.exists() else shutil.which("speedwell-predict")
     if found is None:
         raise RuntimeError(
-            "this build of lupine has no predictions: they need SimGrid 3.32 or later when it is "
-            "built (Debian: libsimgrid-dev)"
+            "this build of speedwell has no predictions: they need SimGrid 3.32 or later when it "
+            "is built (Debian: libsimgrid-dev)"
         )
     return found
 
@@ -161,9 +162,9 @@ def predict(
     n : int or list of int, optional
         order of the matrix; by default the largest that fits ("solve": it must be given)
     **options
-        the options of ``lupine predict``, with ``_`` for ``-``: ranks, nb, precision ...; True for
-        an option without a value, such as ``search=True``, and a list for one of several values,
-        such as ``scale=[1, 8, 64]``
+        the options of ``speedwell predict``, with ``_`` for ``-``: ranks, nb, precision ...; True
+        for an option without a value, such as ``search=True``, and a list for one of several
+        values, such as ``scale=[1, 8, 64]``
     """
     if benchmark not in ("mxp", "hpl", "solve"):
         raise ValueError(f"benchmark is {benchmark!r}; allowed: 'mxp', 'hpl', 'solve'")
@@ -179,5 +180,5 @@ def predict(
         if ran.returncode == 2:
             raise ValueError(in_keywords(ran.stderr.strip().splitlines()[-1]))
         if ran.returncode != 0 or not path.exists():
-            raise RuntimeError(f"lupine-predict failed: {ran.stderr.strip()}")
+            raise RuntimeError(f"speedwell-predict failed: {ran.stderr.strip()}")
         return BenchmarkResult(json.loads(path.read_text(encoding="utf-8")))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lupine: dense linear systems at the speed of low precision, to the accuracy of FP64.
+"""Speedwell: dense linear systems at the speed of low precision, to the accuracy of FP64.
 
 >>> import numpy as np
->>> import lupine
+>>> import speedwell
 >>> a = np.array([[4.0, 2.0], [1.0, 3.0]])
->>> lupine.solve(a, np.array([8.0, 7.0]))
+>>> speedwell.solve(a, np.array([8.0, 7.0]))
 array([1., 2.])
 """
 

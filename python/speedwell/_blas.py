@@ -2,9 +2,9 @@
 """Loads a compiled module with the OpenBLAS kernels that suit the processor.
 
 OpenBLAS chooses its kernels when it is loaded, and an older one takes slow kernels on a processor
-that it does not know. Where Lupine has an OpenBLAS of its own, it can still be told what to take:
-this is done here, before the module loads it. An OpenBLAS that the process had loaded before, such
-as that of a NumPy of the Linux distribution, stays as it is, and so do its threads.
+that it does not know. Where Speedwell has an OpenBLAS of its own, it can still be told what to
+take: this is done here, before the module loads it. An OpenBLAS that the process had loaded before,
+such as that of a NumPy of the Linux distribution, stays as it is, and so do its threads.
 
 While it is loaded, OpenBLAS takes memory for each of its threads. Where the address space is
 limited (``ulimit -v``) to less, it asks again and again without end, so the limit is looked at
@@ -26,7 +26,7 @@ from ._version import BLAS_BUFFER_MIB, BLAS_KERNELS
 _VARIABLE = "OPENBLAS_CORETYPE"
 # MiB that the modules and their libraries map beside OpenBLAS's buffers, with some room.
 _LIBRARIES_MIB = 96
-_MODULES = ("lupine._alone", "lupine._mpi")
+_MODULES = ("speedwell._alone", "speedwell._mpi")
 
 
 def best_kernels(flags: set[str]) -> str | None:
@@ -70,9 +70,9 @@ def require_space() -> None:
         mmap.mmap(-1, needed << 20, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ).close()
     except (OSError, MemoryError):
         raise ImportError(
-            "the limit of the address space (ulimit -v) leaves no memory for Lupine's libraries: "
-            f"they need {needed} MiB with {threads} thread{'' if threads == 1 else 's'} of "
-            "OpenBLAS; allowed: a larger one, or fewer threads (OMP_NUM_THREADS)"
+            "the limit of the address space (ulimit -v) leaves no memory for Speedwell's "
+            f"libraries: they need {needed} MiB with {threads} thread{'' if threads == 1 else 's'} "
+            "of OpenBLAS; allowed: a larger one, or fewer threads (OMP_NUM_THREADS)"
         ) from None
 
 
@@ -131,6 +131,6 @@ def load_with_best_kernels(name: str) -> ModuleType:
         del os.environ[_VARIABLE]
 
 
-# As Lupine is imported, and before NumPy, whose own OpenBLAS ends the process where it gets too
+# As Speedwell is imported, and before NumPy, whose own OpenBLAS ends the process where it gets too
 # little.
 require_space()

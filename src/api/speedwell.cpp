@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <lupine/lupine.hpp>
+#include <speedwell/speedwell.hpp>
 
 #include <tuple>
 
 #include "revision.hpp"
 
-namespace lupine {
+namespace speedwell {
 
 std::string_view version() {
-  return LUPINE_VERSION;
+  return SPEEDWELL_VERSION;
 }
 std::string_view revision() {
-  return LUPINE_REVISION;
+  return SPEEDWELL_REVISION;
 }
 
 namespace {
@@ -27,4 +27,4 @@ namespace {
 
 }  // namespace
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -37,10 +37,10 @@
 #pragma once
 
 #include <mpi.h>
-#include <lupine/error.hpp>
-#include <lupine/export.hpp>
-#include <lupine/options.hpp>
-#include <lupine/progress.hpp>
+#include <speedwell/error.hpp>
+#include <speedwell/export.hpp>
+#include <speedwell/options.hpp>
+#include <speedwell/progress.hpp>
 
 #include <array>
 #include <complex>
@@ -52,19 +52,19 @@
 #include <string>
 #include <vector>
 
-namespace lupine {
+namespace speedwell {
 
 /// ScaLAPACK's array descriptor of a dense matrix: DTYPE_ = 1, CTXT_ (not used), M_, N_, MB_, NB_,
 /// RSRC_, CSRC_, LLD_.
 using Descriptor = std::array<std::int64_t, 9>;
 
 /// Returns element (i, j) of a matrix, both indices from 0. It is called from several threads at
-/// once. An exception that it throws leaves the call of Lupine on the same rank; the other ranks
+/// once. An exception that it throws leaves the call of Speedwell on the same rank; the other ranks
 /// throw an AgreedFault, or a UsageError if the function threw a UsageError.
 using ElementFunction = std::function<double(std::int64_t i, std::int64_t j)>;
 
 /// Sets a block of a matrix: a[p + q * lda] <- element (i[p], j[q]) for all p and q. The indices
-/// ascend, and count from 0. The thread that called Lupine alone calls it. Exceptions as those of
+/// ascend, and count from 0. Only the thread that called Speedwell calls it. Exceptions as those of
 /// an ElementFunction.
 using BlockFunction = std::function<void(
     std::span<const std::int64_t> i, std::span<const std::int64_t> j, double* a, std::int64_t lda)>;
@@ -84,11 +84,11 @@ class RightHandSideSource;
 ///
 /// The array of dense() on one rank, and those of block_cyclic(), may also be in the memory of the
 /// GPU on which the rank computes (or in managed memory). A is then used where it lies, and takes
-/// no other FP64 memory; Lupine waits for all work of the GPU before it reads A. There is a
+/// no other FP64 memory; Speedwell waits for all work of the GPU before it reads A. There is a
 /// UsageError where that is impossible: with ranks that compute on CPUs, for dense() on several
 /// ranks, where the distribution is not one that is used in place, and for another RunOptions::nb
 /// than NB_.
-class LUPINE_API Matrix {
+class SPEEDWELL_API Matrix {
  public:
   /// A as a function of its indices. Every rank computes the elements of its part, once.
   /// @param n order of A, equal on every rank
@@ -116,7 +116,7 @@ class LUPINE_API Matrix {
   ///
   /// A device that can read host memory reads A where it lies if, on several ranks, MB_ = NB_,
   /// RSRC_ = CSRC_ = 0, and NB_ is RunOptions::nb or, where that is 0, at least half of the block
-  /// size that Lupine would choose. Otherwise the ranks redistribute A once into a copy in the
+  /// size that Speedwell would choose. Otherwise the ranks redistribute A once into a copy in the
   /// blocks chosen, which takes 8 n^2 bytes over all ranks. If there is no room for the copy, A
   /// stays in place. Solution::chosen and Solution::notes tell the outcome.
   /// @throws UsageError later, from solve() and Factorization, if there is no room for the copy
@@ -135,14 +135,13 @@ class LUPINE_API Matrix {
                                      const std::complex<double>* local);
   /// A from an array on one rank, which sends the other ranks their parts.
   ///
-  /// A row-major array is the column-major array of A^T. It is used as it lies: Lupine factors A^T,
-  /// whose transpose solves for A in the same time. Pivots are then those of A^T:
+  /// A row-major array is the column-major array of A^T. It is used as it lies: Speedwell factors
+  /// A^T, whose transpose solves for A in the same time. Pivots are then those of A^T:
   /// SolveStep::bad_pivot counts columns of the LU of A^T.
   /// @param n order of A, equal on every rank
   /// @param a n x n; read on `root` only, null is allowed elsewhere
-  /// @param lda leading dimension of a, at least n: the distance of two columns, or of two rows of
-  /// a
-  ///            row-major array, in elements; read on `root` only
+  /// @param lda at least n: the distance of two columns, or of two rows of a row-major array, in
+  ///            elements; read on `root` only
   /// @param root the rank that has A, equal on every rank
   /// @param order how the elements lie, equal on every rank
   /// @return the matrix
@@ -171,7 +170,7 @@ class LUPINE_API Matrix {
 /// The right-hand sides b, one or several columns, in FP64, complex where A is. Their form
 /// determines that of Solution::x. A RightHandSide refers to the caller's function or array, as a
 /// Matrix does.
-class LUPINE_API RightHandSide {
+class SPEEDWELL_API RightHandSide {
  public:
   /// b as a function of its indices. Every rank gets all of x: n x count, column-major.
   /// @param count columns of b, at least 1, equal on every rank
@@ -360,7 +359,7 @@ struct Solution {
   /// options ask for them.
   std::string doubt;
   std::vector<std::string> notes;  ///< other warnings
-  RunOptions chosen;               ///< of the first step: the options with Lupine's choices
+  RunOptions chosen;               ///< of the first step: the options with Speedwell's choices
   std::string reason;              ///< why the first step's precision was chosen; empty if given
   std::string device;              ///< description of rank 0's device
   std::string fp64_products;       ///< of rank 0's GPU: native or emulated, and by which settings
@@ -382,7 +381,7 @@ struct Solution {
 };
 
 /// A is singular: a pivot of its FP64 LU is exactly zero.
-class LUPINE_API SingularError : public Error {
+class SPEEDWELL_API SingularError : public Error {
  public:
   /// @param words what went wrong, in one line
   /// @param pivot as pivot() returns it
@@ -398,7 +397,7 @@ class LUPINE_API SingularError : public Error {
 
 /// No step that was allowed gave an x that is accurate enough for every right-hand side, or some of
 /// several right-hand sides have an Inf or NaN (SolveColumn::why).
-class LUPINE_API AccuracyError : public Error {
+class SPEEDWELL_API AccuracyError : public Error {
  public:
   /// @param words what went wrong, in one line
   /// @param best the best solution that was found, not null
@@ -416,7 +415,7 @@ class LUPINE_API AccuracyError : public Error {
 /// A factored matrix: it is factored once and solves many times. The constructor, solve(),
 /// condition() and the destructor are collective over the communicator; one thread of a process at
 /// a time may call them. The calling thread makes all MPI calls, so MPI_THREAD_FUNNELED suffices.
-class LUPINE_API Factorization {
+class SPEEDWELL_API Factorization {
  public:
   /// Distributes, scales and factors A, in the first step that gives usable factors.
   /// @param comm the ranks of the process grid
@@ -493,8 +492,9 @@ class LUPINE_API Factorization {
 /// @return x with its errors, each of them accepted
 /// @throws Error as Factorization does: UsageError, SingularError, AccuracyError, Interrupted,
 ///         AgreedFault, Fault
-LUPINE_API Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b,
-                          const SolveOptions& options = {}, const ProgressFunction& progress = {},
-                          const InterruptFunction& interrupt = {});
+SPEEDWELL_API Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b,
+                             const SolveOptions& options = {},
+                             const ProgressFunction& progress = {},
+                             const InterruptFunction& interrupt = {});
 
-}  // namespace lupine
+}  // namespace speedwell

@@ -59,7 +59,7 @@ def alone() -> ModuleType:
     from ._cuda import load_libraries
 
     load_libraries()
-    module = load("lupine._alone")
+    module = load("speedwell._alone")
     atexit.register(_end, module)
     return module
 
@@ -74,17 +74,17 @@ def with_mpi() -> ModuleType:
 
     load_libraries()
     try:
-        module = load("lupine._mpi")
+        module = load("speedwell._mpi")
     except ImportError as error:
         raise ImportError(
-            f"this build of lupine cannot use {MPI.get_vendor()[0]}, the MPI of mpi4py ({error}); "
-            "build it with that MPI: pip install --no-binary lupine-solver lupine-solver"
+            f"this speedwell cannot use {MPI.get_vendor()[0]}, the MPI of mpi4py ({error}); "
+            "build it with that MPI: pip install --no-binary speedwell speedwell"
         ) from error
     built_with = module.describe()["mpi"]
     if not module.is_started():
         raise ImportError(
-            f"mpi4py uses {MPI.get_vendor()[0]}, but lupine was built with {built_with}; "
-            "build it with the MPI of mpi4py: pip install --no-binary lupine-solver lupine-solver"
+            f"mpi4py uses {MPI.get_vendor()[0]}, but speedwell was built with {built_with}; "
+            "build it with the MPI of mpi4py: pip install --no-binary speedwell speedwell"
         )
     atexit.register(_end, module)
     return module
@@ -165,5 +165,5 @@ def _end(module: ModuleType) -> None:
 
 
 def describe() -> dict[str, Any]:
-    """What Lupine finds on this machine: versions, processor, kernels of BLAS, GPUs."""
+    """What Speedwell finds on this machine: versions, processor, kernels of BLAS, GPUs."""
     return dict(alone().describe())
