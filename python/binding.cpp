@@ -12,6 +12,7 @@
 
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
+#include "host/blas_kernels.hpp"
 #include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "revision.hpp"
@@ -24,10 +25,11 @@ nb::dict describe() {
   nb::dict all;
   all["version"] = SPEEDWELL_VERSION;
   all["revision"] = SPEEDWELL_REVISION;
+  const std::string& kernels = settle_blas_kernels();
   all["blas"] = blas_description();
+  all["blas_kernels"] =
+      kernels.empty() ? nb::object(nb::none()) : nb::object(nb::str(kernels.c_str()));
   all["onednn"] = onednn_description();
-  const std::optional<std::string> better = better_blas_kernels();
-  all["better_blas_kernels"] = better ? nb::object(nb::str(better->c_str())) : nb::none();
   all["processor"] = processor_info().model;
   all["cores"] = bound_cores();
   all["gpus"] = count_gpus();

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Loads a compiled module with the OpenBLAS kernels that suit the processor.
-
-OpenBLAS chooses its kernels when it is loaded, and an older one takes slow kernels on a processor
-that it does not know. Where Speedwell has an OpenBLAS of its own, it can still be told what to
-take: this is done here, before the module loads it. An OpenBLAS that the process had loaded before,
-such as that of a NumPy of the Linux distribution, stays as it is, and so do its threads.
+"""Loads a compiled module, and shares NumPy's LAPACK with it.
 
 While it is loaded, OpenBLAS takes memory for each of its threads. Where the address space is
 limited (``ulimit -v``) to less, it asks again and again without end, so the limit is looked at
@@ -21,31 +16,11 @@ import resource
 import sys
 from types import ModuleType
 
-from ._version import BLAS_BUFFER_MIB, BLAS_KERNELS
+from ._version import BLAS_BUFFER_MIB
 
-_VARIABLE = "OPENBLAS_CORETYPE"
 # MiB that the modules and their libraries map beside OpenBLAS's buffers, with some room.
 _LIBRARIES_MIB = 96
 _MODULES = ("speedwell._alone", "speedwell._mpi")
-
-
-def best_kernels(flags: set[str]) -> str | None:
-    """The kernels to ask for on a processor with these flags of /proc/cpuinfo."""
-    for families, needed in zip(BLAS_KERNELS[::2], BLAS_KERNELS[1::2]):
-        if flags.issuperset(needed.split()):
-            return families.split()[0]
-    return None
-
-
-def _flags() -> set[str]:
-    try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as lines:
-            for line in lines:
-                if line.startswith("flags"):
-                    return set(line.split(":", 1)[1].split())
-    except OSError:
-        pass
-    return set()
 
 
 def _threads() -> int:
@@ -107,28 +82,14 @@ def numpy_lapack() -> tuple[list[int], list[int], list[int], int] | None:
 
 
 def load(name: str) -> ModuleType:
-    """Imports the module, with the best kernels, and shares NumPy's LAPACK with it: so the threads
-    that NumPy's calls have left spinning have work. Raises ImportError where a limit leaves no
-    memory for it."""
-    module = load_with_best_kernels(name)
+    """Imports the module, and shares NumPy's LAPACK with it: so the threads that NumPy's calls have
+    left spinning have work. Raises ImportError where a limit leaves no memory for it."""
+    require_space()
+    module = importlib.import_module(name)
     routines = numpy_lapack()
     if routines is not None:
         module.share_lapack(*routines)
     return module
-
-
-def load_with_best_kernels(name: str) -> ModuleType:
-    """Imports the module. A choice that the user has made by OPENBLAS_CORETYPE stays. Raises
-    ImportError where a limit leaves no memory for it."""
-    require_space()
-    wanted = best_kernels(_flags())
-    if _VARIABLE in os.environ or wanted is None:
-        return importlib.import_module(name)
-    os.environ[_VARIABLE] = wanted
-    try:
-        return importlib.import_module(name)
-    finally:
-        del os.environ[_VARIABLE]
 
 
 # As Speedwell is imported, and before NumPy, whose own OpenBLAS ends the process where it gets too

@@ -183,16 +183,6 @@ def test_warnings_without_scipy(how):
     assert run(program) == "True RuntimeWarning"
 
 
-def test_kernels_are_chosen_by_what_the_processor_has():
-    from speedwell._blas import best_kernels
-
-    avx512 = {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
-    assert best_kernels(avx512 | {"avx2", "fma"}) == "SkylakeX"
-    assert best_kernels({"avx512f", "avx2", "fma"}) == "Haswell"
-    assert best_kernels({"sse4_2"}) is None
-    assert speedwell.describe()["better_blas_kernels"] is None
-
-
 @pytest.fixture
 def ctrl_c():
     """A process that a shell has started in the background ignores SIGINT."""

@@ -168,8 +168,8 @@ std::string footer_of(const CommandWords& command) {
   const std::string environment =
       fmt::format("Environment: OMP_NUM_THREADS, if set, stands for --threads{}.\n",
                   has_profile ? ", and SPEEDWELL_PROFILE for --profile" : "") +
-      "OPENBLAS_CORETYPE, if not set, is set where OpenBLAS would pick kernels slower than the\n"
-      "processor allows.\n";
+      "OPENBLAS_CORETYPE names OpenBLAS's kernels; by default Speedwell chooses better ones where\n"
+      "OpenBLAS has taken some that are slow on this processor.\n";
   return (predicted ? "" : environment) +
          "Exit status: 0 passed or solved; 1 not passed or not solved; 2 an option or input is "
          "not\n"

@@ -9,6 +9,7 @@
 
 #include "comm/communicator.hpp"
 #include "device/device.hpp"
+#include "host/blas_kernels.hpp"
 #include "host/blas_library.hpp"
 #include "host/memory_nodes.hpp"
 #include "host/processor.hpp"
@@ -70,7 +71,7 @@ std::string gpu_text(int gpu) {
 
 }  // namespace
 
-std::string info_text(const std::string& uncorrected, int size, const CoreShare& share) {
+std::string info_text(int size, const CoreShare& share) {
   const ProcessorInfo& processor = share.processor;
   const NodeMemory memory = node_memory();
   const int threads = std::min(share.threads(), largest_team());
@@ -84,7 +85,8 @@ std::string info_text(const std::string& uncorrected, int size, const CoreShare&
   line("MPI", mpi_version());
   line("ranks", fmt::format("{}; the lines below are about rank 0 on {}", size, host_name()));
   line("BLAS", blas_description());
-  if (!uncorrected.empty()) line("", fmt::format("corrected; by itself it is {}", uncorrected));
+  if (const std::string& kernels = settle_blas_kernels(); !kernels.empty() && !is_other_blas())
+    line("", kernels);
   line("oneDNN", onednn_description());
   line("libzip", has_libzip() ? version_of_libzip() : "none: .npz files neither read nor written");
   line("processor", processor.model);

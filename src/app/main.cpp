@@ -29,42 +29,13 @@
 #include "comm/communicator.hpp"
 #include "comm/run_watch.hpp"
 #include "cpu/isa.hpp"
+#include "host/blas_kernels.hpp"
 #include "host/blas_library.hpp"
 #include "host/floating_point.hpp"
-#include "host/processor.hpp"
 #include "io/settings.hpp"
 
 namespace speedwell {
 namespace {
-
-constexpr const char* blas_variable = "OPENBLAS_CORETYPE";
-/// Tells the restarted process the description of BLAS before the restart.
-constexpr const char* uncorrected_variable = "SPEEDWELL_UNCORRECTED_BLAS";
-
-/// better_blas_kernels(), or nothing where the environment is not allowed: run_command() says so,
-/// when the ranks have met.
-std::optional<std::string> better_kernels() {
-  try {
-    return better_blas_kernels();
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
-}
-
-/// OpenBLAS chooses its kernels when it is loaded, before main(): so the program restarts itself to
-/// have better ones. Returns if there is nothing to correct, or this is the restarted program.
-void correct_blas_kernels(char** argv) {
-  if (std::getenv(blas_variable) != nullptr) return;  // set by the user, or before the restart
-  if (!named_blas().empty()) return;                  // OpenBLAS is hardly called
-  const std::optional<std::string> kernels = better_kernels();
-  if (!kernels) return;
-  ::setenv(uncorrected_variable, blas_description().c_str(), 1);
-  ::setenv(blas_variable, kernels->c_str(), 1);
-  ::execv("/proc/self/exe", argv);
-  // The restart failed: this process keeps its kernels.
-  ::unsetenv(uncorrected_variable);
-  ::unsetenv(blas_variable);
-}
 
 /// CUDA has eight connections to a GPU by default, and streams that share a connection wait for
 /// each other. Speedwell has more than eight streams. And a kernel that is loaded at its first
@@ -171,10 +142,8 @@ Arguments read_arguments(const Communicator& world, const std::vector<std::strin
 int run_command(const Communicator& world, const std::vector<std::string>& words) {
   std::vector<std::string> notes;
   Arguments arguments = read_arguments(world, words, notes);
-  const std::string uncorrected = environment(uncorrected_variable);
-  if (!uncorrected.empty() && !is_other_blas())  // another library has kernels of its own
-    notes.push_back(fmt::format("kernels of BLAS corrected by {}={}; by itself it is {}",
-                                blas_variable, environment(blas_variable), uncorrected));
+  if (const std::string& kernels = settle_blas_kernels(); !kernels.empty() && !is_other_blas())
+    notes.push_back(kernels);
   if (arguments.predict.on && arguments.command != Command::calibrate &&
       arguments.command != Command::print)
     throw UsageError("predict simulates all ranks in one process; allowed: without mpirun");
@@ -211,7 +180,7 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
       return run_calibration(world, arguments);
     case Command::info: {
       const CoreShare share = core_share(world);
-      on_rank_0(world, [&] { print(info_text(uncorrected, world.size(), share)); });
+      on_rank_0(world, [&] { print(info_text(world.size(), share)); });
       return 0;
     }
     case Command::verify: {
@@ -276,7 +245,7 @@ int main(int argc, char** argv) {
     if (const auto status = speedwell::print_alone(argc, argv)) return *status;
     if (const auto status = speedwell::predict(argc, argv)) return *status;
     speedwell::prepare_cuda();
-    speedwell::correct_blas_kernels(argv);
+    speedwell::settle_blas_kernels();  // before MPI's threads run
     return speedwell::run(argc, argv);
   }));
 }

@@ -152,17 +152,14 @@ bool is_other_blas() {
 }
 
 std::string blas_description() {
-  static constinit MadeOnce<std::string> description([]() -> std::string {
-    if (other() != nullptr) return other()->description();
-    const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
-    const auto end = config.find(' ', config.find(' ') + 1);
-    const int parallel = openblas_get_parallel();
-    return fmt::format("{}, {} kernels, {} threads", config.substr(0, end), openblas_get_corename(),
-                       parallel == 2   ? "OpenMP"
-                       : parallel == 1 ? "own"
-                                       : "no");
-  });
-  return description.get();
+  if (other() != nullptr) return other()->description();
+  const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
+  const auto end = config.find(' ', config.find(' ') + 1);
+  const int parallel = openblas_get_parallel();
+  return fmt::format("{}, {} kernels, {} threads", config.substr(0, end), openblas_get_corename(),
+                     parallel == 2   ? "OpenMP"
+                     : parallel == 1 ? "own"
+                                     : "no");
 }
 
 int blas_threads() {

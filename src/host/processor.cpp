@@ -67,6 +67,8 @@ const Binding& the_binding(hwloc_topology_t topology) {
   return found;
 }
 
+}  // namespace
+
 std::vector<std::string> instruction_sets() {
   std::vector<std::string> sets;
 #if defined(__x86_64__)
@@ -96,17 +98,6 @@ std::vector<std::string> instruction_sets() {
 #endif
   return sets;
 }
-
-bool has(const std::vector<std::string>& all, std::string_view name) {
-  return std::find(all.begin(), all.end(), name) != all.end();
-}
-
-std::vector<std::string> words(const char* text) {
-  std::istringstream stream(text);
-  return {std::istream_iterator<std::string>(stream), {}};
-}
-
-}  // namespace
 
 const std::string& processor_model() {
   static constinit MadeOnce<std::string> model([] {
@@ -196,24 +187,6 @@ bool native_bf16() {
 #else
   return false;
 #endif
-}
-
-std::optional<std::string> better_kernels(std::string_view kernels,
-                                          const std::vector<std::string>& sets) {
-  constexpr std::array table{SPEEDWELL_BLAS_KERNELS};  // families and features in turn
-  for (std::size_t row = 0; row < table.size(); row += 2) {
-    const std::vector<std::string> families = words(table[row]);
-    if (has(families, kernels)) return std::nullopt;
-    const std::vector<std::string> features = words(table[row + 1]);
-    if (std::all_of(features.begin(), features.end(),
-                    [&](const std::string& feature) { return has(sets, feature); }))
-      return families.front();
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> better_blas_kernels() {
-  return better_kernels(openblas_get_corename(), instruction_sets());
 }
 
 }  // namespace speedwell

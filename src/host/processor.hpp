@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Facts about this processor, and whether OpenBLAS chose the right kernels for it.
+/// Facts about this processor.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +18,9 @@ struct ProcessorInfo {
   int bound_cores = 1;                        ///< cores among them that this process may run on
 };
 ProcessorInfo processor_info();
+/// ProcessorInfo::instruction_sets alone, which takes no time.
+/// @throws UsageError as allowed_cpu_isa()
+std::vector<std::string> instruction_sets();
 /// The name of the processor, as hwloc tells it.
 const std::string& processor_model();
 /// ProcessorInfo::bound_cores alone. What the system says is kept until the calling thread's
@@ -41,13 +43,5 @@ std::string onednn_description();
 /// Whether oneDNN multiplies BF16 by instructions of this processor (AVX512_BF16 or AMX), and
 /// allowed_cpu_isa() allows it.
 bool native_bf16();
-
-/// The value of OPENBLAS_CORETYPE for faster kernels than `kernels`, which OpenBLAS chose on a
-/// processor with these instruction sets; nothing if `kernels` are good. Debian's OpenBLAS takes
-/// Haswell's kernels, at half the rate, on AVX-512 processors that are newer than itself.
-std::optional<std::string> better_kernels(std::string_view kernels,
-                                          const std::vector<std::string>& instruction_sets);
-/// better_kernels() for this processor and the kernels that OpenBLAS chose in this process.
-std::optional<std::string> better_blas_kernels();
 
 }  // namespace speedwell

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/expects.hpp"
+#include "host/blas_kernels.hpp"
 #include "host/blas_library.hpp"
 #include "host/limited_space.hpp"
 
@@ -73,6 +74,7 @@ int largest_team() {
 
 ThreadScope::ThreadScope(int wanted) : around_(present()) {
   SPEEDWELL_EXPECTS(wanted >= 1);
+  if (around_ == 0) settle_blas_kernels();  // before OpenMP's threads run
   const int threads = std::min(wanted, largest_team());
   if (threads > around_) settle(threads);
   present() = threads;

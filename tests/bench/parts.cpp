@@ -374,15 +374,6 @@ void Bench::user_matrix() {
   measure("copy", 16, floors_.copy, [&] { device_->copy(*queue_, from, to_fp64.local()); });
 }
 
-/// Restarts the program where OpenBLAS has chosen slow kernels, since it chooses when it is loaded.
-void correct_blas_kernels(char** argv) {
-  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) return;
-  const auto kernels = better_blas_kernels();
-  if (!kernels) return;
-  ::setenv("OPENBLAS_CORETYPE", kernels->c_str(), 1);
-  ::execv("/proc/self/exe", argv);
-}
-
 }  // namespace
 
 }  // namespace speedwell
@@ -402,7 +393,6 @@ int main(int argc, char** argv) {
     }
   }
   try {
-    speedwell::correct_blas_kernels(argv);
     const speedwell::ThreadScope scope(threads);
     speedwell::Bench(threads, smoke).run();
   } catch (const std::exception& e) {

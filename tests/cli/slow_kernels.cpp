@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A preloaded library, whose function hides OpenBLAS's. It says that OpenBLAS has chosen kernels
-// that are too slow for a processor with AVX2, as old versions do on new processors, or those that
-// OPENBLAS_CORETYPE names.
+// A preloaded library that gives OpenBLAS slow kernels, as an old version has on a new processor.
+// Kernels that OPENBLAS_CORETYPE names stay.
 #include <cstdlib>
 
-extern "C" const char* openblas_get_corename() {
-  const char* asked = std::getenv("OPENBLAS_CORETYPE");
-  return asked != nullptr ? asked : "Prescott";
+extern "C" {
+[[gnu::weak]] void gotoblas_dynamic_init();
+[[gnu::weak]] void gotoblas_dynamic_quit();
 }
+
+namespace {
+
+[[gnu::constructor]] void take_slow_kernels() {
+  constexpr const char* variable = "OPENBLAS_CORETYPE";
+  if (gotoblas_dynamic_init == nullptr || std::getenv(variable) != nullptr) return;
+  ::setenv(variable, "Prescott", 1);
+  gotoblas_dynamic_quit();
+  gotoblas_dynamic_init();
+  ::unsetenv(variable);
+}
+
+}  // namespace

@@ -73,9 +73,9 @@ class Layers(Case):
                 ("src/matrix/panel_ring.hpp", "inline void f() { MPI_Barrier(MPI_COMM_WORLD); }",
                  "matrix may not call MPI, comm alone does"),
                 ("src/host/processor.cpp", 'auto* f() { return std::getenv("HOME"); }',
-                 "host may not touch the environment, programs and kernels/cpu/isa.cpp and src/host/blas_library.cpp and src/host/process_seed.cpp and src/device/cuda/variants.cpp alone do"),
+                 "host may not touch the environment, programs and kernels/cpu/isa.cpp and src/host/blas_kernels.cpp and src/host/blas_library.cpp and src/host/process_seed.cpp and src/device/cuda/variants.cpp alone do"),
                 ("kernels/cpu/loops.cpp", 'int f() { return setenv("A", "1", 1); }',
-                 "kernels may not touch the environment, programs and kernels/cpu/isa.cpp and src/host/blas_library.cpp and src/host/process_seed.cpp and src/device/cuda/variants.cpp alone do")):
+                 "kernels may not touch the environment, programs and kernels/cpu/isa.cpp and src/host/blas_kernels.cpp and src/host/blas_library.cpp and src/host/process_seed.cpp and src/device/cuda/variants.cpp alone do")):
             with self.subTest(line=line):
                 before = (self.tree / path).read_text()
                 number = self.append(path, line)

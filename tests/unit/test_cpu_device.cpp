@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "catch.hpp"
@@ -17,6 +20,7 @@
 #include "device/cpu/triangular.hpp"
 #include "device/device.hpp"
 #include "element/rounding.hpp"
+#include "host/blas_kernels.hpp"
 #include "host/processor.hpp"
 
 namespace speedwell::test::cpu_device_tests {
@@ -202,6 +206,26 @@ TEST_CASE("triangular solves in strips, on one thread and on several") {
     }
   }
   omp_set_num_threads(threads);
+}
+
+TEST_CASE("a thread that runs is seen and one that has ended is not") {
+  const auto sleep_soon = [] {
+    for (int k = 0; k < 5000; ++k) {
+      if (other_threads_sleep()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  };
+  CHECK(sleep_soon());
+  std::atomic<bool> end = false;
+  std::thread busy([&] {
+    while (!end) {
+    }
+  });
+  CHECK_FALSE(other_threads_sleep());
+  end = true;
+  busy.join();
+  CHECK(sleep_soon());
 }
 
 TEST_CASE("the kernels that OpenBLAS should use") {
