@@ -22,7 +22,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/speedwell-config.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/speedwell-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Speedwell)
 # By the place of its file, since the prefix may be another one when it is installed.
-file(RELATIVE_PATH SPEEDWELL_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "[^/]+" ".." SPEEDWELL_PC_PREFIX ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 configure_file(cmake/speedwell.pc.in speedwell.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/speedwell.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
