@@ -34,3 +34,10 @@ run(${CMAKE_COMMAND} -S ${SOURCE}/examples -B ${folder}/examples ${common}
 run(${CMAKE_COMMAND} --build ${folder}/examples)
 run(${folder}/examples/example_alone)
 run(${folder}/examples/example_solve)
+get_filename_component(library ${archive} DIRECTORY)
+set(ENV{PKG_CONFIG_PATH} ${library}/pkgconfig)
+execute_process(COMMAND pkg-config --cflags --libs speedwell OUTPUT_VARIABLE flags
+                COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+run(cc ${SOURCE}/examples/solve.c ${flags} -o ${folder}/by_pkg_config)
+run(${folder}/by_pkg_config)
