@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# A project around this one links these by way of the library, and so has to know those that are found
+# here.
+set(imported MPI::MPI_CXX OpenMP::OpenMP_CXX Threads::Threads fmt::fmt PkgConfig::HWLOC
+             PkgConfig::LIBZIP)
+foreach(target ${imported})
+  if(TARGET ${target})
+    list(REMOVE_ITEM imported ${target})
+  endif()
+endforeach()
 find_package(MPI REQUIRED COMPONENTS CXX)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(CLI11 REQUIRED)
+if(SPEEDWELL_PROGRAMS)
+  find_package(CLI11 REQUIRED)
+endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 
@@ -16,6 +27,11 @@ if(NOT SPEEDWELL_LIBZIP STREQUAL "OFF")
     message(FATAL_ERROR "SPEEDWELL_LIBZIP=ON, but libzip was not found (Debian: libzip-dev)")
   endif()
 endif()
+foreach(target ${imported})
+  if(TARGET ${target})
+    set_target_properties(${target} PROPERTIES IMPORTED_GLOBAL TRUE)
+  endif()
+endforeach()
 
 # The OpenMP build of OpenBLAS shares its threads with oneDNN's and our loops; any other serves too.
 find_library(SPEEDWELL_OPENBLAS openblas

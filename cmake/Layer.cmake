@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # speedwell_layer(name [SOURCES ...] [DEPENDS ...] [PRIVATE ...]): one folder, one static library
-# speedwell_<name>. SOURCES: all of the folder where they are not given.
+# speedwell_<name>, which is compiled where something is linked to it. SOURCES: all of the folder where
+# they are not given.
 add_library(speedwell_flags INTERFACE)
 set(cxx_options
   -ffp-contract=off  # the same bits from every instruction set
@@ -39,6 +40,6 @@ function(speedwell_layer name)
   if(NOT ARG_SOURCES)
     message(FATAL_ERROR "speedwell_layer(${name}): no sources")
   endif()
-  add_library(speedwell_${name} STATIC ${ARG_SOURCES})
+  add_library(speedwell_${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
   target_link_libraries(speedwell_${name} PUBLIC speedwell_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
 endfunction()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <speedwell.h>
+#include <speedwell_mpi.h>
 #include <speedwell/speedwell.hpp>
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "comm/agreement.hpp"
 #include "comm/communicator.hpp"
 #include "comm/mpi_start.hpp"
+#include "core/array_size.hpp"
 #include "grid/distribution.hpp"
 #include "grid/grid_shape.hpp"
 #include "host/processor.hpp"
@@ -35,13 +36,28 @@ namespace {
 // Indices into a ScaLAPACK descriptor.
 enum { dtype, context, m_, n_, mb, nb_, rsrc, csrc, lld };
 
-bool leads(std::int64_t ld, std::int64_t n) {
-  return ld >= std::max<std::int64_t>(1, n);
+// The checks of the sizes of arrays. One that is too large is the fault of the first size with
+// which it would be so even if all columns stood close together.
+constexpr const char* not_null = "not null";
+
+template <class T>
+Argument order_argument(std::int64_t n, std::int64_t least) {
+  return {n >= least && is_countable(n, n, sizeof(T)), "n",
+          least == 0 ? "0 or more, and A of less than 2^63 bytes"
+                     : "1 or more, and A of less than 2^63 bytes"};
 }
 
-constexpr const char* from_0 = "0 or more";
-constexpr const char* from_n = "max(1, n) or more";
-constexpr const char* not_null = "not null";
+template <class T>
+Argument count_argument(std::int64_t nrhs, std::int64_t n) {
+  return {nrhs >= 0 && is_countable(std::max<std::int64_t>(1, n), nrhs, sizeof(T)), "nrhs",
+          "0 or more, and b of less than 2^63 bytes"};
+}
+
+template <class T>
+Argument leading_argument(const char* name, std::int64_t ld, std::int64_t n, std::int64_t columns) {
+  return {ld >= std::max<std::int64_t>(1, n) && is_countable(ld, columns, sizeof(T)), name,
+          "max(1, n) or more, and an array of less than 2^63 bytes"};
+}
 
 Argument options_argument(const speedwell_options* o) {
   const bool is_allowed = o == nullptr || (o->size > 0 && o->size <= sizeof *o && is_known(*o));
@@ -201,9 +217,9 @@ int solve_alone(speedwell_factorization* factors, int transpose, std::int64_t nr
     const std::int64_t n = factors != nullptr ? factors->factors.n() : 0;
     const Argument of_factors{factors != nullptr && factors->all.size() == 1, "factors",
                               "those of one process, not null"};
-    const Argument of_nrhs{nrhs >= 0, "nrhs", from_0};
+    const Argument of_nrhs = count_argument<T>(nrhs, n);
     const Argument of_b{nrhs <= 0 || b != nullptr, "b", not_null};
-    const Argument of_ldb{leads(ldb, n), "ldb", from_n};
+    const Argument of_ldb = leading_argument<T>("ldb", ldb, n, nrhs);
     const Arguments real{of_factors, of_nrhs, of_b, of_ldb, result_argument(result)};
     const Arguments complex{of_factors, transpose_argument(transpose), of_nrhs, of_b,
                             of_ldb,     result_argument(result)};
@@ -258,22 +274,20 @@ template <class T>
 int gesvx(std::int64_t n, std::int64_t nrhs, const T* a, std::int64_t lda, T* b, std::int64_t ldb,
           const speedwell_options* options, speedwell_result* result) {
   return guarded([&] {
-    const Arguments arguments{{n >= 0, "n", from_0},
-                              {nrhs >= 0, "nrhs", from_0},
+    const Arguments arguments{order_argument<T>(n, 0),
+                              count_argument<T>(nrhs, n),
                               {n <= 0 || a != nullptr, "a", not_null},
-                              {leads(lda, n), "lda", from_n},
+                              leading_argument<T>("lda", lda, n, n),
                               {n <= 0 || nrhs <= 0 || b != nullptr, "b", not_null},
-                              {leads(ldb, n), "ldb", from_n},
+                              leading_argument<T>("ldb", ldb, n, nrhs),
                               options_argument(options),
                               result_argument(result)};
     if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
     if (n == 0 || nrhs == 0) return 0;
     const bool plain = options == nullptr && result == nullptr;
     if (plain && quickly_solved(n, nrhs, a, lda, b, ldb)) return 0;
-    start_mpi();
     const auto solve = [&] {
-      return speedwell::solve(MPI_COMM_SELF, matrix_of(n, a, lda), sides_of(nrhs, b, ldb),
-                              options_alone(options));
+      return speedwell::solve(matrix_of(n, a, lda), sides_of(nrhs, b, ldb), options_from(options));
     };
     solve_over(solve, nrhs, b, ldb, result);
     return 0;
@@ -309,16 +323,14 @@ int factor(std::int64_t n, const T* a, std::int64_t lda, const speedwell_options
            speedwell_factorization** factors) {
   return guarded([&] {
     if (factors != nullptr) *factors = nullptr;
-    const Arguments arguments{{n >= 1, "n", "1 or more"},
+    const Arguments arguments{order_argument<T>(n, 1),
                               {a != nullptr, "a", not_null},
-                              {leads(lda, n), "lda", from_n},
+                              leading_argument<T>("lda", lda, n, n),
                               options_argument(options),
                               {factors != nullptr, "factors", not_null}};
     if (const int info = first_wrong(arguments); info != 0) return refuse(info, arguments);
-    start_mpi();
-    *factors = new speedwell_factorization{
-        Communicator::duplicate(MPI_COMM_SELF),
-        Factorization(MPI_COMM_SELF, matrix_of(n, a, lda), options_alone(options))};
+    Factorization made(matrix_of(n, a, lda), options_from(options));
+    *factors = new speedwell_factorization{Communicator::duplicate(MPI_COMM_SELF), std::move(made)};
     return 0;
   });
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "api/c_options.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -108,12 +106,6 @@ SolveOptions options_from(const speedwell_options* given) {
     option = static_cast<Option>(field);
   });
   options.run.gpus.assign(o.gpus, o.gpus + (o.gpus == nullptr ? 0 : o.gpu_count));
-  return options;
-}
-
-SolveOptions options_alone(const speedwell_options* given) {
-  SolveOptions options = options_from(given);
-  if (options.run.threads == 0) options.run.threads = omp_get_max_threads();
   return options;
 }
 

@@ -16,8 +16,4 @@ bool is_known(const speedwell_options& given);
 /// @param given null: the defaults
 SolveOptions options_from(const speedwell_options* given);
 
-/// Options of a call that one process makes alone. The default number of threads is OpenMP's, as
-/// callers of LAPACK expect.
-SolveOptions options_alone(const speedwell_options* given);
-
 }  // namespace speedwell

@@ -18,7 +18,7 @@ namespace {
 
 // The layers are static libraries. These references make the linker take their public functions
 // into the shared library.
-[[gnu::used]] const std::tuple public_functions(&mxp, &hpl, &solve, &parse<Precision>,
+[[gnu::used]] const std::tuple public_functions(&mxp, &hpl, &parse<Precision>,
                                                 &Matrix::from_function, &Matrix::from_blocks,
                                                 &RightHandSide::from_blocks, &Matrix::block_cyclic,
                                                 &Matrix::dense, &RightHandSide::from_function,

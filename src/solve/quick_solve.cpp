@@ -423,7 +423,8 @@ std::int64_t quick_limit(Field field, std::int64_t count, int threads) {
   if (count <= Device::few_vectors) return always_quick;
   // With factors in FP32 each right-hand side takes corrections. Together they cost what an LU in
   // FP32 saves from about n / 64 right-hand sides on.
-  const std::int64_t most = std::clamp(order_for_each * count, always_quick, never);
+  const std::int64_t most =
+      std::clamp(order_for_each * std::min(count, never), always_quick, never);
   // One thread alone does parts of factor_pivoted(), for which more than two would wait.
   if (threads <= 2) return most;
   return shared_lapack(threads) != nullptr ? std::min(most, most_whole(field)) : always_quick;

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "comm/agreement.hpp"
+#include "core/array_size.hpp"
 #include "core/expects.hpp"
 #include "source/redistribution.hpp"
 #include "source/source_parts.hpp"
@@ -85,7 +86,10 @@ void check_place(const ProcessGrid& grid, const char* name, const ArrayLayout& d
     require(d.ld >= least, name, "LLD_", d.ld,
             fmt::format("at least {}, the rows of process ({}, {})", least, grid.me().row,
                         grid.me().column));
-    if (local == nullptr && rows > 0 && d.columns(grid).local_size() > 0)
+    const std::int64_t columns = d.columns(grid).local_size();
+    require(is_countable(d.ld, columns, sizeof(std::complex<double>)), name, "LLD_", d.ld,
+            "local columns of less than 2^63 bytes together");
+    if (local == nullptr && rows > 0 && columns > 0)
       throw UsageError(
           fmt::format("the local part of {} is null on process ({}, {}), which has "
                       "rows and columns of it",

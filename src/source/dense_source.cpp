@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "comm/agreement.hpp"
+#include "core/array_size.hpp"
 #include "core/counted.hpp"
 #include "source/source_parts.hpp"
 
@@ -31,7 +32,9 @@ class Array {
   std::string place() const {
     return fmt::format("on rank {}{}", root_, row_major() ? ", row-major" : "");
   }
-  void check(const Communicator& all, std::int64_t rows) const {
+  /// @param parts numbers of an element
+  void check(const Communicator& all, std::int64_t rows, std::int64_t columns,
+             std::int64_t parts) const {
     if (root_ < 0 || root_ >= all.size())
       throw UsageError(fmt::format("{} is said to be on rank {}; allowed: 0 to {}", name_, root_,
                                    all.size() - 1));
@@ -43,6 +46,11 @@ class Array {
         throw UsageError(
             fmt::format("the leading dimension of {} is {}; allowed: at least its {} {}", name_,
                         ld_, rows, row_major() ? "columns" : "rows"));
+      if (!is_countable(ld_, columns, parts * std::int64_t{sizeof *data_}))
+        throw UsageError(
+            fmt::format("{} has {} columns of leading dimension {}; allowed: an array "
+                        "of less than 2^63 bytes",
+                        name_, columns, ld_));
     });
   }
 
@@ -67,7 +75,7 @@ class DenseMatrix : public MatrixSource {
   }
   bool transposed() const override { return array_.row_major(); }
   void check(const Communicator& all) const override {
-    array_.check(all, n_);
+    array_.check(all, n_, n_, parts_of(field_));
     require_order(n_);
   }
   std::optional<MatrixView<const double>> in_place(const ProcessGrid& grid,
@@ -160,7 +168,7 @@ class DenseRightHandSide : public SolvedOnRank {
                        field_ == Field::real ? "" : ", complex");
   }
   void check(const Communicator& all, std::int64_t n) const override {
-    array_.check(all, n / parts_of(field_));
+    array_.check(all, n / parts_of(field_), count_, parts_of(field_));
     require_count(count_);
   }
   void get(const ProcessGrid& grid, std::int64_t k, std::span<double> b) const override {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests all of speedwell.h from C99, on any number of ranks. */
 #include <math.h>
-#include <speedwell.h>
+#include <speedwell_mpi.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

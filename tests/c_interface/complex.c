@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests the functions of speedwell.h for complex matrices. */
+/* Tests the functions of speedwell.h for complex matrices, and sizes that are too large. */
 #include <complex.h>
 #include <math.h>
-#include <speedwell.h>
+#include <speedwell_mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -127,7 +127,34 @@ static void complex_together(MPI_Comm comm, int rank, int size) {
   speedwell_free(factors);
 }
 
+/* Sizes whose products 64 bits do not hold. */
+static void too_large(void) {
+  const int64_t large = INT64_C(1) << 62, order = INT64_C(1) << 40;
+  double a[lda * n], b[ldb * nrhs];
+  for (int k = 0; k < lda * n; ++k) a[k] = k % (lda + 1) == 0;
+  for (int k = 0; k < ldb * nrhs; ++k) b[k] = 1;
+  CHECK(speedwell_dgesv(order, 1, a, order, b, order) == -1);
+  CHECK(strstr(speedwell_last_error(), "argument 1, n,") != NULL);
+  CHECK(speedwell_dgesv(n, large, a, lda, b, ldb) == -2);
+  CHECK(strstr(speedwell_last_error(), "b of less than 2^63 bytes") != NULL);
+  CHECK(speedwell_dgesv(n, 1, a, large, b, ldb) == -4);
+  CHECK(strstr(speedwell_last_error(), "argument 4, lda,") != NULL);
+  CHECK(speedwell_dgesv(n, 2, a, lda, b, large) == -6);
+  CHECK(speedwell_dgesv(INT64_MAX, INT64_MAX, a, INT64_MAX, b, INT64_MAX) == -1);
+  /* An element is 16 bytes: as doubles, these would be allowed. */
+  CHECK(speedwell_zgesv(n, INT64_MAX / (8 * n), a, lda, b, ldb) == -2);
+  CHECK(speedwell_zgesv(n, 1, a, INT64_MAX / (8 * n), b, ldb) == -4);
+  speedwell_factorization* factors = NULL;
+  CHECK(speedwell_factor(order, a, order, NULL, &factors) == -1);
+  CHECK(speedwell_factor(n, a, large, NULL, &factors) == -3);
+  CHECK(factors == NULL && speedwell_factor(n, a, lda, NULL, &factors) == 0);
+  CHECK(speedwell_solve_factored(factors, large, b, ldb, NULL) == -2);
+  CHECK(speedwell_solve_factored(factors, 2, b, large, NULL) == -4);
+  speedwell_free(factors);
+}
+
 int failures_of_complex(void) {
+  too_large();
   complex_alone();
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

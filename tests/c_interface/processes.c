@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls of the C interface by several threads, by children of fork(), and after MPI. What it tests
  * is chosen by its argument, since it begins with the first calls of a process. */
+#include <mpi.h>
 #include <speedwell.h>
 
 #include <pthread.h>

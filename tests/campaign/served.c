@@ -7,7 +7,7 @@
  * ferr, and x. `doubtful` is 1 where there is a doubt, which speedwell_dgesv tells by
  * speedwell_last_error(). On several ranks, rank 0 has all of A and b. */
 #include <math.h>
-#include <speedwell.h>
+#include <speedwell_mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,14 +13,14 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # The texts of the examples without their first line, which is the licence.
 examples = {
     path.name: path.read_text().split("\n", 1)[1]
-    for pattern in ("*.c", "*.cpp")
+    for pattern in ("*.c", "*.cpp", "*.f90")
     for path in sorted((ROOT / "examples").glob(pattern))
 }
 shown = [
     (page.name, block)
     for page in PAGES
-    for block in re.findall(r"^```(?:cpp|c)\n(.*?)^```$", page.read_text(), re.M | re.S)
-    if "int main(" in block
+    for block in re.findall(r"^```(?:cpp|c|fortran)\n(.*?)^```$", page.read_text(), re.M | re.S)
+    if re.search(r"int main\(|^program ", block, re.M)
 ]
 errors = [
     f"{page} shows a program that is in no file of examples/: {block.splitlines()[0]}"

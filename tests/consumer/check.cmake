@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs the build into a fresh prefix, builds the consumer against it and runs it.
-# cmake -DBUILD= -DSOURCE= -DMPIEXEC= -DGENERATOR= -DCXX= -P check.cmake
+# Then it is uninstalled. cmake -DBUILD= -DSOURCE= -DMPIEXEC= -DGENERATOR= -DCXX= -P check.cmake
 set(prefix ${BUILD}/consumer/prefix)
 set(source ${BUILD}/consumer/source)
 file(REMOVE_RECURSE ${BUILD}/consumer)
@@ -51,4 +51,23 @@ endforeach()
 run(${examples}/build/example_solve)
 run(${source}/c/build/consumer)
 run(${mpiexec} ${source}/build/c_interface/c_interface own-mpi)
+if(EXISTS ${examples}/build/example_fortran)
+  run(${examples}/build/example_fortran)
+endif()
 run(${prefix}/bin/speedwell info)
+
+# By pkg-config, for a compiler that knows no MPI.
+file(GLOB_RECURSE pc ${prefix}/*/speedwell.pc)
+get_filename_component(folder ${pc} DIRECTORY)
+set(ENV{PKG_CONFIG_PATH} ${folder})
+execute_process(COMMAND pkg-config --cflags --libs speedwell OUTPUT_VARIABLE flags
+                COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+run(cc ${examples}/solve.c ${flags} -Wl,-rpath,${folder}/.. -o ${source}/by_pkg_config)
+run(${source}/by_pkg_config)
+
+run(${CMAKE_COMMAND} -DFOLDER=${BUILD} -P ${SOURCE}/cmake/Uninstall.cmake)
+file(GLOB_RECURSE left ${prefix}/*)
+if(left)
+  message(FATAL_ERROR "left after the package was uninstalled: ${left}")
+endif()

@@ -47,6 +47,41 @@ int solve_systems() {
   return failures;
 }
 
+/// Whether the work ends in a UsageError that has these words.
+template <class Work>
+bool refused(const Work& work, const char* words) {
+  try {
+    work();
+  } catch (const speedwell::UsageError& error) {
+    return std::string(error.what()).find(words) != std::string::npos;
+  }
+  return false;
+}
+
+/// Each rank for itself, without a communicator.
+int solve_alone() {
+  using namespace speedwell;
+  const double a[] = {4, 1, 2, 3};
+  const double b[] = {8, 7};
+  int failures = 0;
+  const Solution s = solve(Matrix::dense(2, a, 2), RightHandSide::dense(1, b, 2));
+  failures += check(std::abs(s.x[0] - 1) < 1e-15 && std::abs(s.x[1] - 2) < 1e-15, "x alone");
+  Factorization factors(Matrix::dense(2, a, 2));
+  const Solution t = factors.solve(RightHandSide::dense(1, b, 2), Transpose::yes);
+  failures += check(std::abs(t.x[0] - 1.7) < 1e-14 && std::abs(t.x[1] - 1.2) < 1e-14, "A^T alone");
+
+  constexpr std::int64_t large = std::int64_t{1} << 62;
+  const auto with = [&](std::int64_t lda, std::int64_t ldb) {
+    return [=] { solve(Matrix::dense(2, a, lda), RightHandSide::dense(2, b, ldb)); };
+  };
+  failures += check(refused(with(large, 2), "less than 2^63 bytes"), "lda = 2^62");
+  failures += check(refused(with(2, large), "less than 2^63 bytes"), "ldb = 2^62");
+  const Descriptor of_a{1, 0, 2, 2, 2, 2, 0, 0, large};
+  failures += check(refused([&] { Factorization f(Matrix::block_cyclic(of_a, a)); }, "LLD_"),
+                    "LLD_ = 2^62");
+  return failures;
+}
+
 int run() {
   using namespace speedwell;
   int failures = 0;
@@ -70,6 +105,7 @@ int run() {
   failures += check(refused(options), "99 x 99 ranks were not refused as a UsageError");
 
   failures += solve_systems();
+  failures += solve_alone();
 
   failures += check(parse<Precision>("FP16") == Precision::fp16, "FP16 is not known");
   failures += check(!parse<MatrixKind>("hilbert"), "an unknown matrix is known");

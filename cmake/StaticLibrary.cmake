@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The library with BUILD_SHARED_LIBS=OFF: one archive of the objects of all layers below it. A program
+# that links it needs the libraries that the layers call.
+set(layers)
+set(next speedwell_bench)
+while(next)
+  list(POP_FRONT next layer)
+  get_target_property(type ${layer} TYPE)
+  if(layer IN_LIST layers OR NOT type STREQUAL "STATIC_LIBRARY")
+    continue()
+  endif()
+  list(APPEND layers ${layer})
+  get_target_property(links ${layer} LINK_LIBRARIES)
+  list(FILTER links INCLUDE REGEX "^speedwell_")
+  list(APPEND next ${links})
+endwhile()
+foreach(layer ${layers} ${SPEEDWELL_KERNEL_COPIES})
+  target_sources(speedwell_library PRIVATE $<TARGET_OBJECTS:${layer}>)
+endforeach()
+set(called fmt::fmt OpenMP::OpenMP_CXX Threads::Threads PkgConfig::HWLOC)
+set(requires "fmt, hwloc")
+set(files ${SPEEDWELL_OPENBLAS})
+if(SPEEDWELL_HAVE_LIBZIP)
+  list(APPEND called PkgConfig::LIBZIP)
+  string(APPEND requires ", libzip")
+endif()
+if(SPEEDWELL_HAVE_ONEDNN)
+  list(APPEND files ${SPEEDWELL_ONEDNN_LIBRARY})
+endif()
+target_link_libraries(speedwell_library PRIVATE $<BUILD_INTERFACE:speedwell_bench> ${called} ${files}
+                                                ${CMAKE_DL_LIBS})
+
+# What the installed package and pkg-config then ask for.
+string(JOIN " " libraries ${files} ${OpenMP_CXX_FLAGS} ${MPI_CXX_LIBRARIES} -lpthread -lstdc++ -lm
+       -l${CMAKE_DL_LIBS})
+set(dependencies [[
+# The library is static.
+if(NOT CXX IN_LIST languages)
+  set(${CMAKE_FIND_PACKAGE_NAME}_FOUND FALSE)
+  set(${CMAKE_FIND_PACKAGE_NAME}_NOT_FOUND_MESSAGE
+      "this Speedwell is a static library of C++; allowed: a project with LANGUAGES C CXX")
+  return()
+endif()
+find_dependency(fmt)
+find_dependency(OpenMP COMPONENTS CXX)
+find_dependency(Threads)
+find_dependency(PkgConfig)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+]])
+if(SPEEDWELL_HAVE_LIBZIP)
+  string(APPEND dependencies "pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)\n")
+endif()
+set(SPEEDWELL_PC_REQUIRES "${requires}" PARENT_SCOPE)
+set(SPEEDWELL_PC_LIBRARIES "${libraries}" PARENT_SCOPE)
+set(SPEEDWELL_STATIC_DEPENDENCIES "${dependencies}" PARENT_SCOPE)
