@@ -147,8 +147,9 @@ def _program() -> str:
     found = str(own) if own.exists() else shutil.which("speedwell-predict")
     if found is None:
         raise RuntimeError(
-            "this build of speedwell has no predictions: they need SimGrid 3.32 or later when it "
-            "is built (Debian: libsimgrid-dev)"
+            "this build of speedwell has no predictions; allowed: one with SimGrid 3.32 or later "
+            "(Debian: libsimgrid-dev), by pip install . --config-settings "
+            "cmake.define.SPEEDWELL_SIMGRID=ON, or a speedwell-predict in PATH"
         )
     return found
 
