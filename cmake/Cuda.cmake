@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The CUDA device is a library of its own. Machine code for the data-centre GPUs that the compiler
-# knows, and portable code of the newest of them for what comes later.
+# The CUDA device is a library of its own.
+include(${CMAKE_CURRENT_LIST_DIR}/Architectures.cmake)
+set(SPEEDWELL_GPUS ALL
+    CACHE STRING "GPUs to compile for without CMAKE_CUDA_ARCHITECTURES: ALL that serve, or those HERE")
 set(SPEEDWELL_NVIDIA_DRIVER /proc/driver/nvidia/version
     CACHE FILEPATH "What is there on a machine with NVIDIA's driver")
 mark_as_advanced(SPEEDWELL_NVIDIA_DRIVER)
@@ -28,13 +30,7 @@ macro(speedwell_enable_cuda)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --list-gpu-arch
                     OUTPUT_VARIABLE known ERROR_QUIET)
-    foreach(architecture 80 90 100)
-      if(known MATCHES "compute_${architecture}(\n|$)")
-        list(APPEND CMAKE_CUDA_ARCHITECTURES ${architecture})
-      endif()
-    endforeach()
-    list(TRANSFORM CMAKE_CUDA_ARCHITECTURES APPEND "-real")
-    list(TRANSFORM CMAKE_CUDA_ARCHITECTURES REPLACE "-real$" "" AT -1)
+    speedwell_cuda_architectures("${known}" "${SPEEDWELL_GPUS}" CMAKE_CUDA_ARCHITECTURES)
   endif()
   enable_language(CUDA)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake before 3.26 does not know it

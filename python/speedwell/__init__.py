@@ -16,10 +16,10 @@ from ._benchmark import hpl, mxp, predict
 from ._core import describe
 from ._distributed import BlockCyclic, BlockCyclicArray
 from ._errors import AccuracyError, Fault, Interrupted, SingularMatrixError
-from ._linalg import FactorizationStack, det, inv, slogdet
+from ._linalg import FactorizationStack, det, inv, lu_factor, lu_solve, slogdet
 from ._linalg import factor_any as factor
 from ._results import BenchmarkResult, SolveColumn, SolveInfo, SolveStep
-from ._solve import Factorization, aslinearoperator, lu_factor, lu_solve, solve
+from ._solve import Factorization, aslinearoperator, solve
 from ._version import __version__
 
 _blas.require_space()  # beside NumPy
@@ -65,4 +65,4 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

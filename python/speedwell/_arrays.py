@@ -66,9 +66,19 @@ def _to_host(array: Any) -> Any:
         return array.detach().cpu().numpy()
     if library == "cupy":
         return array.get()
-    if library == "jax" or not hasattr(array, "copy_to_host"):
+    if library == "jax" or hasattr(array, "__array__"):
         return np.asarray(array)
-    return array.copy_to_host()  # Numba's
+    if hasattr(array, "copy_to_host"):
+        return array.copy_to_host()  # Numba's
+    raise ValueError(
+        "it is in the memory of a GPU, and its type copies nothing to the host; allowed here: an "
+        "array in host memory, or one of PyTorch, JAX, CuPy or Numba"
+    )
+
+
+def is_operator(array: Any) -> bool:
+    """Whether it is a linear operator, such as SciPy's: products with vectors, without elements."""
+    return hasattr(array, "matvec") and not hasattr(array, "__array__")
 
 
 def _is_masked(array: Any) -> bool:
@@ -93,6 +103,12 @@ def as_numpy(array: Any, name: str) -> NDArray[Any]:
         raise ValueError(
             f"{name} is sparse; allowed: a dense array, such as {name}.toarray(). Sparse systems "
             "are those of scipy.sparse.linalg.spsolve"
+        )
+    if is_operator(array):
+        raise ValueError(
+            f"{name} is an operator ({type(array).__name__}), which has no elements; allowed: an "
+            "array, or for a also a function of two index arrays. Operators are solved by "
+            "scipy.sparse.linalg.gmres"
         )
     try:
         if is_on_gpu(array):
@@ -340,3 +356,11 @@ def like(
             jax = sys.modules["jax"]
             return lambda x: jax.device_put(x, array.device)
     return lambda x: _of_subclass(x, arrays, function)
+
+
+def of_library(given: Any) -> Callable[[Any], Any]:
+    """A function that makes numbers of NumPy those of the library of `given`."""
+    if library_of(given) in ("", "numpy"):
+        return lambda x: x
+    back = like(given)
+    return lambda x: back(np.asarray(x))

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from ._core import Communicator
 from ._errors import in_keywords
 from ._results import BenchmarkResult
 from ._solve import _progress, _whole
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import BenchmarkOptions
 
 _LISTS = ("n", "nb", "nprow", "npcol", "lookahead", "bcast", "nbmin", "ndiv")
 
@@ -83,7 +88,7 @@ def mxp(
     repeat: int = 1,
     trace: Any = None,
     profile: Any = None,
-    **options: Any,
+    **options: Unpack[BenchmarkOptions],
 ) -> BenchmarkResult:
     """Runs HPL-MxP: LU in low precision, refined to FP64.
 
@@ -108,7 +113,7 @@ def mxp(
         be given, as in HPL.dat: every combination runs. ``mxp(**result.asked)`` is the same run
         again.
     """
-    return _run("hpl-mxp", n, comm, progress, repeat, trace, profile, options)
+    return _run("hpl-mxp", n, comm, progress, repeat, trace, profile, {**options})
 
 
 def hpl(
@@ -119,10 +124,10 @@ def hpl(
     repeat: int = 1,
     trace: Any = None,
     profile: Any = None,
-    **options: Any,
+    **options: Unpack[BenchmarkOptions],
 ) -> BenchmarkResult:
     """Runs HPL: LU in FP64 with partial pivoting, and one solve; parameters as for :func:`mxp`."""
-    return _run("hpl", n, comm, progress, repeat, trace, profile, options)
+    return _run("hpl", n, comm, progress, repeat, trace, profile, {**options})
 
 
 def _words(name: str, value: Any) -> list[str]:
@@ -142,14 +147,18 @@ def _program() -> str:
     found = str(own) if own.exists() else shutil.which("speedwell-predict")
     if found is None:
         raise RuntimeError(
-            "this build of speedwell has no predictions: they need SimGrid 3.32 or later when it "
-            "is built (Debian: libsimgrid-dev)"
+            "this build of speedwell has no predictions; allowed: one with SimGrid 3.32 or later "
+            "(Debian: libsimgrid-dev), by pip install . --config-settings "
+            "cmake.define.SPEEDWELL_SIMGRID=ON, or a speedwell-predict in PATH"
         )
     return found
 
 
 def predict(
-    benchmark: str = "mxp", machine: str = "h200", n: Any = None, **options: Any
+    benchmark: Literal["mxp", "hpl", "solve"] = "mxp",
+    machine: str = "h200",
+    n: Any = None,
+    **options: Any,
 ) -> BenchmarkResult:
     """Predicts HPL-MxP ("mxp"), HPL ("hpl"), or the steps of a system of your own ("solve") on a
     machine that is not here.

@@ -39,7 +39,7 @@ class AccuracyError(np.linalg.LinAlgError):
     """
 
     best: Any = None
-    info: SolveInfo | None = None
+    info: SolveInfo | Any = None  # None: of a stack, a form or a determinant
     _solution: Any = None  # of the compiled module, until `best` and `info` are made of it
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Inverses and determinants, and the factors of stacks."""
+"""Inverses and determinants, the factors of stacks, and what scipy.linalg calls lu_factor() and
+lu_solve()."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,22 @@ from numpy.typing import NDArray
 from . import _arrays, _determinants, _errors, _stacks
 from ._determinants import Determinants
 from ._results import SlogdetResult
-from ._solve import Factorization, _warn, factor, solve
+from ._solve import Factorization, _boolean, _warn, factor, solve
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._distributed import BlockCyclicArray
+    from ._options import (
+        FactorOptions,
+        Flag,
+        Function,
+        Matrix,
+        One,
+        SolveOptions,
+        Stack,
+        Trans,
+    )
 
 _SMALL = 32  #: the order up to which an LU takes less time than the objects around it
 
@@ -59,7 +75,13 @@ class FactorizationStack:
             self._factors[k] = factor(self._matrices[k], **self._options)
         return self._factors[k]
 
-    def solve(self, b: Any, trans: bool | int | str = False, *, return_info: bool = False) -> Any:
+    @overload
+    def solve(
+        self, b: Any, trans: Trans = ..., *, return_info: Literal[True]
+    ) -> tuple[Any, NDArray[Any]]: ...
+    @overload
+    def solve(self, b: Any, trans: Trans = ..., *, return_info: Flag = ...) -> Any: ...
+    def solve(self, b: Any, trans: Any = False, *, return_info: Any = False) -> Any:
         """x of each matrix, where b broadcasts as in :func:`solve`; with `return_info` also an
         array of the stack's shape that holds what :func:`solve` tells of each system."""
         return self._solve(b, trans, return_info, _arrays.like(self._given, b))
@@ -103,11 +125,12 @@ class FactorizationStack:
 
     def slogdet(self) -> SlogdetResult:
         """The signs and the logarithms of the determinants."""
-        return self._determinants().slogdet(self._stack, self._type)
+        found = self._determinants().slogdet(self._stack, self._type)
+        return SlogdetResult(*map(_arrays.of_library(self._given), found))
 
     def det(self) -> Any:
         """The determinants."""
-        return self._determinants().det(self._stack, self._type)
+        return _arrays.of_library(self._given)(self._determinants().det(self._stack, self._type))
 
     def _determinants(self) -> Determinants:
         self._require_open()
@@ -139,7 +162,15 @@ class FactorizationStack:
         return f"<FactorizationStack of the shape {self.shape}>"
 
 
-def factor_any(a: Any, **options: Any) -> Factorization | FactorizationStack:
+@overload
+def factor_any(
+    a: One | Sequence[Any] | Function | BlockCyclicArray, **options: Unpack[FactorOptions]
+) -> Factorization: ...
+@overload
+def factor_any(a: Stack, **options: Unpack[FactorOptions]) -> FactorizationStack: ...
+@overload
+def factor_any(a: Any, **options: Unpack[FactorOptions]) -> Any: ...
+def factor_any(a: Any, **options: Any) -> Any:
     """Factors a once for many solves; the parameters are those of :func:`solve`.
 
     `n` is the order of a function ``a(i, j)``. A stack (..., n, n) of arrays is factored one after
@@ -154,6 +185,43 @@ def factor_any(a: Any, **options: Any) -> Factorization | FactorizationStack:
     return FactorizationStack(a, whole, options)
 
 
+@overload
+def lu_factor(
+    a: Stack, overwrite_a: Flag = ..., check_finite: Flag = ...
+) -> tuple[FactorizationStack, None]: ...
+@overload
+def lu_factor(
+    a: Any, overwrite_a: Flag = ..., check_finite: Flag = ...
+) -> tuple[Factorization, None]: ...
+def lu_factor(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    """As scipy.linalg.lu_factor, for :func:`lu_solve`: what :func:`factor` gives, and None for the
+    pivots, which that holds. Inf and NaN are always looked for."""
+    _boolean("check_finite", check_finite)
+    return factor_any(a, overwrite_a=overwrite_a), None
+
+
+def lu_solve(
+    lu_and_piv: Factorization
+    | FactorizationStack
+    | tuple[Factorization | FactorizationStack, None],
+    b: Any,
+    trans: Trans = 0,
+    overwrite_b: Flag = False,
+    check_finite: Flag = True,
+) -> Any:
+    """As scipy.linalg.lu_solve, with what :func:`lu_factor` or :func:`factor` returned; `trans` as
+    in :meth:`Factorization.solve`."""
+    _boolean("overwrite_b", overwrite_b)
+    _boolean("check_finite", check_finite)
+    factors = lu_and_piv[0] if isinstance(lu_and_piv, tuple) else lu_and_piv
+    if not isinstance(factors, (Factorization, FactorizationStack)):
+        raise ValueError(
+            f"lu_and_piv has a {type(factors).__name__} for factors; allowed: what "
+            "speedwell.lu_factor or speedwell.factor returned"
+        )
+    return factors.solve(b, trans)
+
+
 def _are_plain(options: dict[str, Any]) -> bool:
     """Whether these options change nothing of a determinant that is beyond doubt."""
     return all(
@@ -166,6 +234,10 @@ def _are_plain(options: dict[str, Any]) -> bool:
     )
 
 
+@overload
+def inv(a: Matrix, **options: Unpack[SolveOptions]) -> NDArray[Any]: ...
+@overload
+def inv(a: Any, **options: Unpack[SolveOptions]) -> Any: ...
 def inv(a: Any, **options: Any) -> Any:
     """The inverse, or those of a stack, as numpy.linalg.inv: x with a x = 1, refined as that of any
     other right-hand sides. The parameters are those of :func:`solve`."""
@@ -194,7 +266,7 @@ def _judged(
         if _determinants.of_stack(matrix[np.newaxis], type_, 1).known.all():
             return _determinants.zero(), ""
         doubt = f"the determinant is 0 to working precision, but no digit is certain: {error}"
-        if options.get("strict") is True:
+        if _boolean("strict", options.get("strict", False)):
             raise _errors.AccuracyError(doubt) from None
         return _determinants.zero(), doubt
 
@@ -225,18 +297,18 @@ def _determinants_of(
     return found, stack, type_
 
 
-def slogdet(a: Any, **options: Any) -> SlogdetResult:
+def slogdet(a: Any, **options: Unpack[FactorOptions]) -> SlogdetResult:
     """The sign and the logarithm of the determinant, or those of a stack, as numpy.linalg.slogdet:
     by the pivots of an LU in FP64. The options are those of :func:`factor`.
 
     A determinant of which no digit is certain, nor the sign, gets a warning, with ``strict`` an
     AccuracyError. That it is exactly 0 is found up to n = 512.
     """
-    found, stack, type_ = _determinants_of(a, options)
-    return found.slogdet(stack, type_)
+    found, stack, type_ = _determinants_of(a, {**options})
+    return SlogdetResult(*map(_arrays.of_library(a), found.slogdet(stack, type_)))
 
 
-def det(a: Any, **options: Any) -> Any:
+def det(a: Any, **options: Unpack[FactorOptions]) -> Any:
     """The determinant, or those of a stack, as numpy.linalg.det; see :func:`slogdet`."""
-    found, stack, type_ = _determinants_of(a, options)
-    return found.det(stack, type_)
+    found, stack, type_ = _determinants_of(a, {**options})
+    return _arrays.of_library(a)(found.det(stack, type_))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""solve() and factor(), and what scipy.linalg calls lu_factor() and lu_solve()."""
+"""solve() and factor()."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,16 @@ from ._determinants import Determinants
 from ._distributed import BlockCyclicArray
 from ._results import SlogdetResult, SolveInfo
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import Columns, Flag, Matrix, SolveOptions, Trans
+
 
 def _boolean(name: str, value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
+    """A bool, also one that is written 0 or 1, as SciPy's users do."""
+    known = isinstance(value, (bool, np.bool_, int, np.integer)) and value in (0, 1)
+    if not known:
         raise ValueError(f"{name} is {value!r}; allowed: True or False")
     return bool(value)
 
@@ -233,7 +240,8 @@ def _rows(b: Any) -> int:
 
 
 def _is_function(a: Any) -> bool:
-    return callable(a) and not hasattr(a, "__array__")
+    """Whether it is one of indices. An operator is called with a vector."""
+    return callable(a) and not hasattr(a, "__array__") and not _arrays.is_operator(a)
 
 
 def _order(found: int, asked: int | None) -> int:
@@ -548,6 +556,7 @@ def _solve(
 
     def take_form() -> str:
         for name, value in (
+            ("lower", lower),
             ("transposed", transposed),
             ("overwrite_a", overwrite_a),
             ("overwrite_b", overwrite_b),
@@ -685,7 +694,7 @@ _OF_NO_EFFECT = {"strict", "check_finite", "overwrite_a", "overwrite_b"}
 
 def _is_default(name: str, value: Any) -> bool:
     return value is _DEFAULTS.get(name, inspect.Parameter.empty) or (
-        name in _OF_NO_EFFECT and type(value) is bool
+        name in _OF_NO_EFFECT and type(value) in (bool, int) and 0 <= value <= 1
     )
 
 
@@ -698,6 +707,20 @@ def _quickly(a: Any, b: Any) -> Any:
         return x if alone().quick_solve(a, b, x) else None
 
 
+@overload
+def solve(
+    a: Matrix, b: Columns, *, return_info: Literal[False] = ..., **options: Unpack[SolveOptions]
+) -> NDArray[Any]: ...
+@overload
+def solve(
+    a: Matrix, b: Columns, *, return_info: Literal[True], **options: Unpack[SolveOptions]
+) -> tuple[NDArray[Any], SolveInfo]: ...
+@overload
+def solve(
+    a: Any, b: Any, *, return_info: Literal[True], **options: Unpack[SolveOptions]
+) -> tuple[Any, SolveInfo]: ...
+@overload
+def solve(a: Any, b: Any, *, return_info: Flag = ..., **options: Unpack[SolveOptions]) -> Any: ...
 @functools.wraps(_solve, assigned=("__doc__",))
 def solve(a: Any, b: Any, **options: Any) -> Any:
     if not options or all(itertools.starmap(_is_default, options.items())):
@@ -761,7 +784,13 @@ class Factorization:
             value, at_least = self._open().condition(False)
             return float("inf") if at_least else float(value)
 
-    def solve(self, b: Any, trans: bool | int | str = False, *, return_info: bool = False) -> Any:
+    @overload
+    def solve(
+        self, b: Any, trans: Trans = ..., *, return_info: Literal[True]
+    ) -> tuple[Any, SolveInfo]: ...
+    @overload
+    def solve(self, b: Any, trans: Trans = ..., *, return_info: Flag = ...) -> Any: ...
+    def solve(self, b: Any, trans: Any = False, *, return_info: Any = False) -> Any:
         """x with a x = b; with a.T x = b where `trans` is True, 1 or "T"; with a.conj().T x = b
         where it is 2 or "C". See :func:`solve`."""
         return self._solve(b, trans, return_info, _arrays.like(self._given, b), _warn)
@@ -805,11 +834,13 @@ class Factorization:
     def slogdet(self) -> SlogdetResult:
         """The sign of the determinant and the logarithm of its magnitude, as numpy.linalg.slogdet:
         by the pivots of factors in FP64, which are made, and kept, where there are none yet."""
-        return self._determinant().slogdet((), _arrays.result_type(self._matrix.type))
+        found = self._determinant().slogdet((), _arrays.result_type(self._matrix.type))
+        return SlogdetResult(*map(_arrays.of_library(self._given), found))
 
     def det(self) -> Any:
         """The determinant; infinite where it is beyond the range of its type."""
-        return self._determinant().det((), _arrays.result_type(self._matrix.type))
+        found = self._determinant().det((), _arrays.result_type(self._matrix.type))
+        return _arrays.of_library(self._given)(found)
 
     def _determinant(self) -> Determinants:
         found = Determinants.unknown(1, self._matrix.is_complex)
@@ -897,38 +928,13 @@ def factor(
     return Factorization(ranks, a, matrix, factors, given["strict"])
 
 
-def lu_factor(
-    a: Any, overwrite_a: bool = False, check_finite: bool = True
-) -> tuple[Factorization, None]:
-    """As scipy.linalg.lu_factor, for :func:`lu_solve`: a Factorization, and None for the pivots,
-    which the Factorization holds. Inf and NaN are always looked for."""
-    _boolean("check_finite", check_finite)
-    return factor(a, overwrite_a=overwrite_a), None
-
-
-def lu_solve(
-    lu_and_piv: tuple[Factorization, None],
-    b: Any,
-    trans: bool | int | str = 0,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """As scipy.linalg.lu_solve; `trans` as in :meth:`Factorization.solve`."""
-    _boolean("overwrite_b", overwrite_b)
-    _boolean("check_finite", check_finite)
-    factors = lu_and_piv[0]
-    if not isinstance(factors, Factorization):
-        raise ValueError("lu_and_piv is not what speedwell.lu_factor returned")
-    return factors.solve(b, trans)
-
-
 def aslinearoperator(factors: Factorization) -> Any:
     """The inverse as a scipy.sparse.linalg.LinearOperator, such as a preconditioner needs it."""
     from scipy.sparse.linalg import LinearOperator
 
     dtype = factors._matrix.type
 
-    def apply(v: NDArray[Any], trans: str) -> NDArray[Any]:
+    def apply(v: NDArray[Any], trans: Trans) -> NDArray[Any]:
         return np.asarray(factors.solve(np.asarray(v), trans=trans))
 
     return LinearOperator(

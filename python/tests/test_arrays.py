@@ -214,6 +214,54 @@ def test_arrays_of_a_gpu_are_copied_where_none_can_be_used():
     assert (a.copies, b.copies) == (1, 1)
 
 
+class OfNoLibrary:
+    __cuda_array_interface__ = {"shape": (4, 4), "typestr": "<f8", "data": (8, False), "version": 3}
+
+
+@pytest.mark.skipif(speedwell.describe()["gpus"] > 0, reason="there is a GPU")
+def test_arrays_of_a_gpu_that_cannot_be_copied():
+    with pytest.raises(
+        ValueError, match="^a .* in the memory of a GPU.*; allowed here: an array in"
+    ):
+        speedwell.solve(OfNoLibrary(), np.ones(4))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda operator: speedwell.solve(operator, np.ones(3)),
+        lambda operator: speedwell.solve(operator, np.ones(3), assume_a="sym"),
+        lambda operator: speedwell.factor(operator),
+        lambda operator: speedwell.factor(operator, n=3),
+        lambda operator: speedwell.inv(operator),
+        lambda operator: speedwell.det(operator),
+    ],
+)
+def test_operators_and_sparse_matrices_are_refused(call):
+    operator = pytest.importorskip("scipy.sparse.linalg").aslinearoperator(np.eye(3))
+    with pytest.raises(ValueError, match=r"^a is an operator \(\w+\), .*; allowed: an array"):
+        call(operator)
+    with pytest.raises(ValueError, match="^a is sparse; allowed: a dense array"):
+        call(pytest.importorskip("scipy.sparse").eye_array(3).tocsr())
+
+
+@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+@pytest.mark.parametrize("type_", ["float32", "complex64"])
+def test_stacks_of_libraries(library, type_):
+    xp = pytest.importorskip(library)
+    a = xp.asarray(np.stack([2 * np.eye(3), 4 * np.eye(3)]).astype(type_))
+    b = xp.asarray(np.ones(3, dtype=type_))
+    with speedwell.factor(a) as stack, speedwell.factor(a[0]) as one:
+        found = [speedwell.solve(a, b), stack.solve(b), one.solve(b)]
+        found += [speedwell.inv(a), stack.inv(), one.inv()]
+        found += [speedwell.det(a), stack.det(), one.det(), speedwell.det(a[0])]
+        found += [speedwell.slogdet(a).sign, stack.slogdet().sign, one.slogdet().sign]
+    for x in found:
+        assert type(x) is type(a)
+        assert str(x.dtype).endswith(type_)
+    assert [float(d.real) for d in speedwell.det(a)] == [8, 64]
+
+
 @pytest.mark.parametrize("library", ["torch", "jax.numpy", "cupy"])
 @pytest.mark.parametrize("n", [30, 1500])
 def test_libraries(library, n):

@@ -116,6 +116,13 @@ def test_progress():
     assert seen[-1][:2] == (2000, 2000)
 
 
+def test_a_build_without_predictions(monkeypatch):
+    monkeypatch.setattr("speedwell._benchmark.__file__", "/nowhere/speedwell/_benchmark.py")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(RuntimeError, match="no predictions; allowed: .*SPEEDWELL_SIMGRID=ON, or"):
+        speedwell.predict(machine="h200", n=8192)
+
+
 @pytest.fixture
 def predictions():
     try:

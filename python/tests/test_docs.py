@@ -29,6 +29,11 @@ def test_module():
     assert tried > 0 and failed == 0
 
 
+def test_names_of_the_module():
+    assert dir(speedwell) == sorted(speedwell.__all__)
+    assert all(getattr(speedwell, name) is not None for name in dir(speedwell))
+
+
 def test_fields_of_a_solution():
     listed = {}
     for names, of in re.findall(

@@ -390,8 +390,9 @@ def test_without_columns_a_is_checked_all_the_same(n):
 
 @pytest.mark.parametrize("name", ["equilibrate", "strict", "return_info", "overwrite_a"])
 def test_booleans(name):
-    speedwell.solve(np.eye(3), np.ones(3), **{name: np.False_})
-    for bad in ("no", 1, None):
+    for good in (np.False_, 0, np.int64(1)):
+        speedwell.solve(np.eye(3), np.ones(3), **{name: good})
+    for bad in ("no", 2, 1.0, None):
         with pytest.raises(ValueError, match=f"^{name} is {bad!r}; allowed: True or False$"):
             speedwell.solve(np.eye(3), np.ones(3), **{name: bad})
 
@@ -399,12 +400,12 @@ def test_booleans(name):
 def test_booleans_of_the_other_functions():
     lu = speedwell.lu_factor(np.eye(3))
     for name, call in {
-        "return_info": lambda: lu[0].solve(np.ones(3), return_info=1),
-        "overwrite_a": lambda: speedwell.lu_factor(np.eye(3), overwrite_a=1),
-        "overwrite_b": lambda: speedwell.lu_solve(lu, np.ones(3), overwrite_b=1),
-        "check_finite": lambda: speedwell.lu_solve(lu, np.ones(3), check_finite=1),
+        "return_info": lambda: lu[0].solve(np.ones(3), return_info=2),
+        "overwrite_a": lambda: speedwell.lu_factor(np.eye(3), overwrite_a=2),
+        "overwrite_b": lambda: speedwell.lu_solve(lu, np.ones(3), overwrite_b=2),
+        "check_finite": lambda: speedwell.lu_solve(lu, np.ones(3), check_finite=2),
     }.items():
-        with pytest.raises(ValueError, match=f"^{name} is 1; allowed: True or False$"):
+        with pytest.raises(ValueError, match=f"^{name} is 2; allowed: True or False$"):
             call()
 
 
@@ -490,8 +491,20 @@ def test_as_scipy():
                 ValueError, match="^trans is .*; allowed: False, True, 0, 1, 2, 'N'"
             ):
                 call()
-    with pytest.raises(ValueError, match="lu_factor"):
+    with pytest.raises(ValueError, match="^lu_and_piv has a ndarray for factors; allowed: .*lu_f"):
         speedwell.lu_solve(scipy.linalg.lu_factor(a), b)
+    given = speedwell.lu_factor(a, overwrite_a=1, check_finite=0)
+    x = speedwell.lu_solve(given, b, overwrite_b=1, check_finite=0)
+    np.testing.assert_array_equal(x, speedwell.lu_solve(lu, b))
+    np.testing.assert_array_equal(x, speedwell.lu_solve(speedwell.factor(a), b))
+
+
+def test_stacks_as_scipy():
+    stack = np.stack([system(20, 1)[0] for _ in range(3)])
+    b = np.ones(20)
+    expected = speedwell.solve(stack, b)
+    for given in (speedwell.lu_factor(stack), speedwell.factor(stack)):
+        np.testing.assert_allclose(speedwell.lu_solve(given, b), expected, rtol=1e-9)
 
 
 def test_preconditioner():

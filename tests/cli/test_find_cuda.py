@@ -3,6 +3,7 @@
 """Tests how cmake/Cuda.cmake finds CUDA's compiler, and what it says where there is none."""
 
 import os
+import shutil
 import subprocess
 import tempfile
 import textwrap
@@ -81,6 +82,31 @@ class FindCuda(unittest.TestCase):
         status, said = self.configure("-DSPEEDWELL_CUDA=ON", CUDACXX=self.path("nowhere/nvcc"))
         self.assertNotEqual(status, 0)
         self.assertIn("SPEEDWELL_CUDA=ON, but no nvcc", said)
+
+    def architectures(self, gpus, seen):
+        """What CMake chooses with these lines of an nvidia-smi (None: there is none)."""
+        with open(self.path("probe.cmake"), "w", encoding="utf-8") as file:
+            file.write(f"""include({os.path.dirname(CUDA_CMAKE)}/Architectures.cmake)
+speedwell_cuda_architectures("compute_75\ncompute_80\ncompute_86\ncompute_90\ncompute_100\n" {gpus} found)
+message("${{found}}")
+""")
+        os.makedirs(self.path("bin"), exist_ok=True)
+        if seen is not None:
+            with open(self.path("bin/nvidia-smi"), "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\nprintf '{seen}'\n")
+            os.chmod(self.path("bin/nvidia-smi"), 0o755)
+        done = subprocess.run([shutil.which("cmake"), "-P", "probe.cmake"], text=True,
+                              capture_output=True, cwd=self.folder, env={"PATH": self.path("bin")})
+        return done.stderr.strip()
+
+    def test_architectures(self):
+        self.assertEqual(self.architectures("HERE", None), "80")
+        self.assertEqual(self.architectures("ALL", "9.0\\n"), "80-real;90-real;100")
+        for seen, chosen in (("9.0\\n9.0\\n", "90-real"), ("8.0\\n10.0\\n", "80-real;100-real"),
+                             ("8.6\\n", "86-real"), ("12.0\\n", "80"), ("7.5\\n", "80"),
+                             ("9.0\\n12.0\\n", "80"), ("No devices were found\\n", "80")):
+            self.assertEqual(self.architectures("HERE", seen), chosen, seen)
+        self.assertIn("SPEEDWELL_GPUS is here; allowed: ALL, HERE", self.architectures("here", ""))
 
 
 if __name__ == "__main__":
