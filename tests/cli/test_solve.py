@@ -571,7 +571,8 @@ class Failures(Folder):
 
     def test_full_disk(self):
         a = self.put("A.mtx", SYSTEM)
-        self.assert_refused(run("solve", a, "-o", "/dev/full", ranks=2), "/dev/full", "No space left")
+        self.assert_refused(run("solve", a, "-o", "/dev/full", ranks=2), "/dev/full", "No space left",
+                            printed=True)
         for option in "--json", "--report":
             outcome = run("solve", a, option, "/dev/full")
             self.assert_refused(outcome, "/dev/full", "No space left", printed=True)
