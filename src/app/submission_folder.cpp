@@ -101,7 +101,8 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 /// The first line in which the text is not the one that the record makes. Fields that its owner has
 /// to fill in may have any value.
-std::string difference(const std::string& text, const std::string& made) {
+std::string difference(const std::string& text, const std::string& made,
+                       const char* by = "the record") {
   const std::vector<std::string> found = lines_of(text);
   const std::vector<std::string> wanted = lines_of(made);
   const auto agree = [](const std::string& line, const std::string& by_record) {
@@ -114,8 +115,7 @@ std::string difference(const std::string& text, const std::string& made) {
     const auto shown = [&](const std::vector<std::string>& lines) {
       return i < lines.size() ? fmt::format("'{}'", printable(lines[i], 120)) : "nothing";
     };
-    return fmt::format("line {} is {}, but the record gives {}", i + 1, shown(found),
-                       shown(wanted));
+    return fmt::format("line {} is {}, but by {} it is {}", i + 1, shown(found), by, shown(wanted));
   }
   return "";
 }
@@ -195,8 +195,13 @@ std::string FolderCheck::wrong_command(const std::string& line, const Settings& 
     const auto launched = number<std::int64_t>(take_word(rest));
     if (launched && *launched >= static_cast<std::int64_t>(ranks) && rest == " " + asked) return "";
   }
-  return fmt::format("it is '{}', but the record gives '{}{}'", printable(line, 200),
-                     ranks == 1 ? "" : fmt::format("mpirun -n {} ", ranks), printable(asked, 400));
+  const std::string ranked = ranks == 1 ? asked : fmt::format("mpirun -n {} {}", ranks, asked);
+  // From the word that differs on: the lines are long.
+  const auto parted = std::ranges::mismatch(line, ranked).in1 - line.begin();
+  const std::size_t word = line.substr(0, static_cast<std::size_t>(parted)).rfind(' ') + 1;
+  return fmt::format("from letter {} on it is '{}', but the record gives '{}'", word + 1,
+                     printable(line.substr(word), 80),
+                     printable(ranked.substr(std::min(word, ranked.size())), 80));
 }
 
 void FolderCheck::check_reports() {
@@ -220,7 +225,8 @@ void FolderCheck::check_reports() {
     const std::string why = wrong_command(first.substr(0, first.find('\n')), settings);
     return why.empty() ? differing_line(text.substr(0, end), hpl_, summary) : why;
   });
-  check(report_name, [&](const std::string& text) { return difference(text, half); });
+  check(report_name,
+        [&](const std::string& text) { return difference(text, half, "the two cert-*.rslts"); });
 }
 
 void FolderCheck::check_certificate(const char* benchmark, const char* command,

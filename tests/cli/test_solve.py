@@ -590,10 +590,9 @@ class Failures(Folder):
         outcome = shell(f"unshare -m bash -c '{script}'")
         if outcome.status == 77 or "unshare" in outcome.err:
             self.skipTest("needs to be allowed to mount")
-        self.assert_status(outcome, 2)
-        self.assertEqual(len(outcome.complaints), 1, outcome.err)
-        self.assertIn("No space left", outcome.complaints[0])
-        self.assertEqual(outcome.out, "x\nold\n")
+        self.assert_refused(outcome, "No space left", printed=True)
+        self.assertIn(f"x is not kept: '{mount}/x' could not be written", outcome.out)
+        self.assertTrue(outcome.out.endswith("x\nold\n"))
 
 
 if __name__ == "__main__":

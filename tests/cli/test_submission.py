@@ -173,7 +173,7 @@ class Submission(Case):
                 ("report.txt", "N          : 300", "N          : 150000", "report.txt .*150000"),
                 ("cert-1-hpl.tstamps", "Z\n", "Z\n2030-01-01T00:00:00Z\n", "cert-1-hpl.tstamps .*line 2"),
                 ("cert-1-mxphpl.tstamps", "20", "19", "cert-1-mxphpl.tstamps .*line 1"),
-                ("cert-1-hpl.run", "--n 300", "--n 3000", "cert-1-hpl.run .*--n 3000"),
+                ("cert-1-hpl.run", "--n 300", "--n 3000", "cert-1-hpl.run .*it is '3000 --nbmin"),
                 ("cert-1-mxphpl.run", "#!/bin/sh\n", "#!/bin/sh\nrm -rf x\n", "cert-1-mxphpl.run .*two lines"),
                 ("cert-1-mxphpl.input", '"n": 300', '"n": 3000', "cert-1-mxphpl.input .*3000"),
                 ("cert-1-hpl.input", "300", "3000", "cert-1-hpl.input .*3000"),
