@@ -70,6 +70,7 @@ set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeList
 speedwell_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/choices.cpp compare/comparison.cpp check/outliers.cpp
   bench/first_steps.cpp bench/rules.cpp bench/run_tracer.cpp bench/step_window.cpp)
 speedwell_paper_layer(report report/benchmark_json.cpp report/benchmark_report.cpp
+  report/document_check.cpp report/recorded_run.cpp report/text_check.cpp
   report/sensor_text.cpp report/monitor_report.cpp report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/same_run.cpp report/submission.cpp report/trace_report.cpp)
 speedwell_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp app/command_table.cpp
   app/completion.cpp app/examples.cpp app/man_page.cpp app/submission_folder.cpp app/suggestion.cpp

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -88,9 +89,34 @@ struct Outcome {
   RunCounts counts;           ///< on every rank
 };
 
+/// The document of the runs so far.
+using DocumentOf = std::function<ordered_json(const std::vector<Measured>&)>;
+
+/// The files of a command's runs. They are written again after each run, whole, so that a command
+/// that is killed loses no run; pipes and devices only after the last one. For rank 0.
+struct RunFiles {
+  const Arguments& arguments;
+  const std::string& command_line;
+  TraceReport* trace;  ///< null: none
+
+  void write(const std::function<ordered_json()>& document, bool last) const {
+    const auto is_due = [&](const std::string& path) {
+      return !path.empty() && (last || is_replaced(path));
+    };
+    if (is_due(arguments.json))
+      try_file(arguments.json, [&] { write_json(arguments.json, document()); });
+    if (trace && is_due(arguments.trace))
+      try_file(arguments.trace, [&] { trace->write(arguments.trace, command_line); });
+  }
+};
+
 /// Runs the campaign and prints its report, from the head to the end.
-Outcome run_and_report(const Communicator& world, Campaign& campaign, const Arguments& arguments,
-                       Notes notes, ReportOutput& output, TraceReport* trace) {
+/// @param is_last whether the command ends with it
+Outcome run_and_report(const Communicator& world, Campaign& campaign, const RunFiles& files,
+                       Notes notes, ReportOutput& output, const DocumentOf& document,
+                       bool is_last) {
+  const Arguments& arguments = files.arguments;
+  TraceReport* const trace = files.trace;
   bool checked = true;
   std::optional<Paper> paper;
   on_rank_0(world, [&] {
@@ -107,19 +133,19 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
     const ProgressFunction progress = [&](const Progress& now) {
       if (const auto line = lines.line(now)) print_progress(*line);
     };
-    Measured measured;
     outcome.counts.passed += campaign.run(
         i, arguments.repeat,
         {.traced = trace != nullptr, .monitor = monitor_of(arguments.monitor, world.rank())},
         progress_is_shown ? progress : ProgressFunction{},
         [&](const Setup& setup, const BenchmarkRun& run, int turn, RunTrace traced) {
           if (trace) trace->add(setup, turn, arguments.repeat, std::move(traced));
+          if (turn == 0) outcome.all.push_back({setup, {}});
+          outcome.all.back().runs.push_back(run);
+          const bool none_follows = i + 1 == campaign.size() && turn + 1 == arguments.repeat;
+          files.write([&] { return document(outcome.all); }, is_last && none_follows);
           output.print(report_run(setup, run));
-          measured.setup = setup;
-          measured.runs.push_back(run);
           lines = {};
         });
-    outcome.all.push_back(std::move(measured));
   }
   outcome.counts.failed =
       static_cast<int>(campaign.size()) * arguments.repeat - outcome.counts.passed;
@@ -131,12 +157,9 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const Argu
 std::string line_of(const Arguments& arguments, int ranks, const Settings& settings) {
   std::vector<std::string> words;
   if (ranks > 1) words = {"mpirun", "-n", std::to_string(ranks)};
-  words.insert(words.end(), {arguments.program, settings.command});
-  for (const OptionText& option : settings.options) {
-    std::string name = "--" + option.name;
-    std::replace(name.begin(), name.end(), '_', '-');
-    words.insert(words.end(), {std::move(name), option.value});
-  }
+  words.push_back(arguments.program);
+  const std::vector<std::string> own = words_of(settings);
+  words.insert(words.end(), own.begin(), own.end());
   return quoted(words);
 }
 
@@ -147,7 +170,8 @@ Settings settle_again(const Arguments& arguments, const char* command,
   if (!arguments.blas.empty()) options.push_back({"blas", arguments.blas});
   Settings settings{command, std::move(options)};
   if (!arguments.save_settings.empty())
-    write_whole(arguments.save_settings, settings_text(settings));
+    try_file(arguments.save_settings,
+             [&] { write_whole(arguments.save_settings, settings_text(settings)); });
   return settings;
 }
 
@@ -156,9 +180,9 @@ std::string again_lines(const Arguments& arguments, int ranks, const Settings& s
 }
 
 /// `speedwell mxp` and `speedwell hpl`: runs every combination of the lists.
-int run_one(const Communicator& world, const Arguments& arguments, const std::optional<HplDat>& dat,
-            const Profile& profile, const std::string& command_line, const Notes& given,
-            TraceReport* trace) {
+int run_one(const Communicator& world, const RunFiles& files, const std::optional<HplDat>& dat,
+            const Profile& profile, const Notes& given) {
+  const Arguments& arguments = files.arguments;
   Notes notes = given;
   if (dat) note_dat(*dat, arguments, notes);
   ReportOutput output = dat ? ReportOutput(*dat) : ReportOutput();
@@ -169,19 +193,22 @@ int run_one(const Communicator& world, const Arguments& arguments, const std::op
     again = settle_again(arguments, arguments.command == Command::mxp ? "mxp" : "hpl",
                          options_again(campaign.setups(), lists));
   });
-  const Outcome outcome = run_and_report(world, campaign, arguments, notes, output, trace);
+  const int planned = static_cast<int>(campaign.size()) * arguments.repeat;
+  const DocumentOf document = [&](const std::vector<Measured>& all) {
+    return json_report(all, files.command_line, notes, planned);
+  };
+  const Outcome outcome = run_and_report(world, campaign, files, notes, output, document, true);
   on_rank_0(world, [&] {
     if (!arguments.predict.on) output.print(again_lines(arguments, world.size(), again));
-    if (!arguments.json.empty())
-      write_json(arguments.json, json_report(outcome.all, command_line, notes));
     output.finish();
   });
   return outcome.counts.failed == 0 ? 0 : 1;
 }
 
 /// `speedwell bench`. Both benchmarks are planned before the first one runs.
-int run_both(const Communicator& world, const Arguments& arguments, const Profile& profile,
-             const std::string& command_line, const Notes& notes, TraceReport* trace) {
+int run_both(const Communicator& world, const RunFiles& files, const Profile& profile,
+             const Notes& notes) {
+  const Arguments& arguments = files.arguments;
   BenchmarkOptions options = arguments.options;
   options.time_target /= 2;
   Campaign mxp(world, {options}, 0, profile);
@@ -190,8 +217,9 @@ int run_both(const Communicator& world, const Arguments& arguments, const Profil
   Campaign hpl(world, {hpl_beside(options, arguments.hpl_n, arguments.hpl_nb)}, n, profile);
 
   ordered_json system;
+  std::optional<SubmissionFolder> folder;
   if (!arguments.submission.empty()) {
-    on_rank_0(world, [&] { check_submission_folder(arguments.submission); });
+    on_rank_0(world, [&] { folder.emplace(arguments.submission); });
     system = system_facts(world);
   }
   Settings again;
@@ -200,16 +228,21 @@ int run_both(const Communicator& world, const Arguments& arguments, const Profil
                          options_again_of_both(mxp.setups().front(), hpl.setups().front()));
   });
   ReportOutput output;
-  const Outcome first = run_and_report(world, mxp, arguments, notes, output, trace);
+  const auto document = [&](const Measured& one, const Measured* other) {
+    return json_of_both(one, other, files.command_line, notes, arguments.repeat);
+  };
+  const Outcome first = run_and_report(
+      world, mxp, files, notes, output,
+      [&](const std::vector<Measured>& all) { return document(all.front(), nullptr); }, false);
   const std::size_t half = output.printed().size();
-  const Outcome second = run_and_report(world, hpl, arguments, notes, output, trace);
+  const Outcome second = run_and_report(
+      world, hpl, files, notes, output,
+      [&](const std::vector<Measured>& all) { return document(first.all.front(), &all.front()); },
+      true);
   on_rank_0(world, [&] {
     output.print(report_summary(representative(first.all).run, representative(second.all).run));
     if (!arguments.predict.on) output.print(again_lines(arguments, world.size(), again));
-    const ordered_json document =
-        json_of_both(first.all.front(), second.all.front(), command_line, notes);
-    if (!arguments.json.empty()) write_json(arguments.json, document);
-    if (arguments.submission.empty()) return;
+    if (!folder) return;
     const auto submitted = [&](const char* command, const std::vector<Measured>& all,
                                std::string report) {
       const Settings settings{command,
@@ -217,20 +250,11 @@ int run_both(const Communicator& world, const Arguments& arguments, const Profil
       return SubmittedRun{representative(all).run, std::move(report), settings,
                           line_of(arguments, world.size(), settings)};
     };
-    write_submission(arguments.submission,
-                     {output.printed(), document, system,
-                      submitted("mxp", first.all, output.printed().substr(0, half)),
-                      submitted("hpl", second.all, output.printed().substr(half))});
+    folder->write({output.printed(), document(first.all.front(), &second.all.front()), system,
+                   submitted("mxp", first.all, output.printed().substr(0, half)),
+                   submitted("hpl", second.all, output.printed().substr(half))});
   });
   return first.counts.failed + second.counts.failed == 0 ? 0 : 1;
-}
-
-void write_trace(const TraceReport& trace, const std::string& path,
-                 const std::string& command_line) {
-  trace.write(path, command_line);
-  if (trace.left_out() > 0)
-    complain(fmt::format("warning: the trace leaves out {} spans that it has no room for",
-                         trace.left_out()));
 }
 
 }  // namespace
@@ -244,11 +268,13 @@ int run_benchmarks(const Communicator& world, const Arguments& arguments, const 
   const Profile profile = load_profile(world, place, all_notes);
   std::optional<TraceReport> trace;
   if (!arguments.trace.empty()) trace.emplace();
-  TraceReport* const traced = trace ? &*trace : nullptr;
+  const RunFiles files{arguments, command_line, trace ? &*trace : nullptr};
   const int status = arguments.command == Command::bench
-                         ? run_both(world, arguments, profile, command_line, all_notes, traced)
-                         : run_one(world, arguments, dat, profile, command_line, all_notes, traced);
-  if (trace) on_rank_0(world, [&] { write_trace(*trace, arguments.trace, command_line); });
+                         ? run_both(world, files, profile, all_notes)
+                         : run_one(world, files, dat, profile, all_notes);
+  if (world.rank() == 0 && trace && trace->left_out() > 0)
+    complain(fmt::format("warning: the trace leaves out {} spans that it has no room for",
+                         trace->left_out()));
   keep_rates(world, place);
   return status;
 }

@@ -45,7 +45,8 @@ int run_calibration(const Communicator& world, const Arguments& arguments) {
       machine, earlier.empty() ? std::nullopt : std::optional(parse_machine(earlier, path)),
       arguments.predict.seconds);
   on_rank_0(world, [&] {
-    write_json(path, nlohmann::ordered_json::parse(machine_text(done.machine)));
+    try_file(path,
+             [&] { write_json(path, nlohmann::ordered_json::parse(machine_text(done.machine))); });
     print(summary(done, path));
   });
   return 0;

@@ -47,12 +47,16 @@ int run_check(const Communicator& world, const Arguments& arguments,
     if (baseline) {
       const std::vector<Finding> worse = baseline->compare(check, summary.limits);
       summary.findings.insert(summary.findings.end(), worse.begin(), worse.end());
-      summary.nodes_added = baseline->add(check, processor_model(), utc_text(begin));
-      if (summary.nodes_added > 0) baseline->write();
+      try_file(own.baseline, [&] {
+        summary.nodes_added =
+            Baseline::add_to(own.baseline, check, processor_model(), utc_text(begin));
+      });
     }
-    print(check_report(summary, notes));
     if (!arguments.json.empty())
-      write_json(arguments.json, json_of_check(summary, begin, command_line, notes));
+      try_file(arguments.json, [&] {
+        write_json(arguments.json, json_of_check(summary, begin, command_line, notes));
+      });
+    print(check_report(summary, notes));
     status = summary.findings.empty() ? 0 : 1;
   });
   return static_cast<int>(world.all_reduce(status, Reduction::max));

@@ -63,13 +63,12 @@ void check_outputs(const Communicator& world, const Arguments& arguments,
   });
 }
 
-void run_rounds(const Communicator& world, const Arguments& arguments, Contest& contest) {
+void run_rounds(const Arguments& arguments, Contest& contest) {
   const bool progress = arguments.progress.value_or(error_is_terminal());
   for (int round = 1; round <= arguments.repeat; ++round)
     contest.round([&](const ComparedSolver& entry) {
       if (progress) print_progress(turn_line(entry, contest.comparison(), round, arguments.repeat));
     });
-  on_rank_0(world, [&] { print(compare_tables(contest.comparison())); });
 }
 
 /// Runs and reports all contests, and returns the exit status.
@@ -85,21 +84,33 @@ int hold(const Communicator& world, const Arguments& arguments,
   const auto pause = world.run().pause();  // rank 0 runs LAPACK alone
   bool passed = true;
   std::vector<Comparison> comparisons;
+  // After each contest, so that one that is killed costs no other.
+  const auto keep = [&](const std::vector<Comparison>& done) {
+    on_rank_0(world, [&] {
+      const std::string& path = arguments.json;
+      if (path.empty() || !(is_replaced(path) || done.size() == all.size())) return;
+      try_file(path, [&] {
+        write_json(path,
+                   json_of_comparisons(setup, done, arguments.repeat, begin, command_line, notes));
+      });
+    });
+  };
   for (std::unique_ptr<Contest>& contest : all) {
-    run_rounds(world, arguments, *contest);
+    run_rounds(arguments, *contest);
     passed = contest->passed() && passed;
     comparisons.push_back(contest->comparison());
     contest.reset();  // releases its memory
+    keep(comparisons);
+    on_rank_0(world, [&] { print(compare_tables(comparisons.back())); });
   }
   on_rank_0(world, [&] {
-    if (!arguments.json.empty())
-      write_json(arguments.json, json_of_comparisons(setup, comparisons, arguments.repeat, begin,
-                                                     command_line, notes));
-    if (!arguments.plot.empty())
+    if (arguments.plot.empty()) return;
+    try_file(arguments.plot, [&] {
       draw((arguments.compare.levels || arguments.compare.accuracy
                 ? digits_plot_script
                 : plot_script)(comparisons, heading(setup, arguments.compare)),
            arguments.plot);
+    });
   });
   return passed ? 0 : 1;
 }

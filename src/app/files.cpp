@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "app/output.hpp"
 #include "io/npz.hpp"
 #include "io/output_file.hpp"
 #include "io/text.hpp"
@@ -72,6 +73,7 @@ bool same_file(const std::string& output, const std::string& other) {
 
 void check_files(const Arguments& arguments, const ProfilePlace& place, const HplDat* dat) {
   auto [before, outputs] = files_of(arguments, place, dat);
+  if (!arguments.submission.empty()) outlive_streams();
   for (const NamedFile& output : outputs) {
     if (output.path.empty()) continue;
     check_writable(output.path, output.option);
@@ -81,6 +83,7 @@ void check_files(const Arguments& arguments, const ProfilePlace& place, const Hp
                                      other.option, output.option,
                                      printable(output.path, longest_path)));
     before.push_back(output);
+    outlive_streams();
   }
 }
 

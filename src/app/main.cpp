@@ -222,7 +222,11 @@ int run(int& argc, char**& argv) {
   const RunContext context(clock, between_runs.stalls());
   const Communicator world = Communicator::duplicate(MPI_COMM_WORLD, context);
   watch.reset();
-  const Ending ending = ending_of([&] { return run_command(world, {argv, argv + argc}); });
+  const Ending ending = ending_of([&] {
+    const std::int64_t status = run_command(world, {argv, argv + argc});
+    return static_cast<int>(
+        world.all_reduce(std::max<std::int64_t>(status, lost_status()), Reduction::max));
+  });
   if (!ending.everywhere) {
     complain(fmt::format("rank {} on {}: {}", world.rank(), host_name(), ending.complaint));
     world.abort(ending.status);

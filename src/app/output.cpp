@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <map>
 
 #include "io/file.hpp"
 #include "io/output_file.hpp"
@@ -38,6 +39,29 @@ void write_or_throw(int descriptor, std::string_view text, const std::string& wh
     throw Fault(fmt::format("cannot write {}: {}", where, error_text(error)));
 }
 
+/// What could not be written. As the streams, it is the process's.
+struct Losses {
+  bool outlived = false;             ///< streams may be lost
+  bool stream = false;               ///< one is lost
+  std::map<std::string, int> files;  ///< the exit status of each file that has failed once
+};
+Losses& losses() {
+  static Losses all;
+  return all;
+}
+
+void write_report(int descriptor, std::string_view text, const std::string& where) {
+  Losses& lost = losses();
+  if (lost.stream) return;
+  try {
+    write_or_throw(descriptor, text, where);
+  } catch (const Fault& fault) {
+    if (!lost.outlived) throw;
+    lost.stream = true;
+    complain(fault.what());
+  }
+}
+
 bool is_closed(int descriptor) {
   return ::fcntl(descriptor, F_GETFD) == -1;
 }
@@ -55,22 +79,48 @@ void prepare_streams() {
 }
 
 void print(std::string_view text) {
-  write_or_throw(STDOUT_FILENO, text, "to standard output");
+  write_report(STDOUT_FILENO, text, "to standard output");
+}
+
+void outlive_streams() {
+  losses().outlived = true;
+}
+
+void try_file(const std::string& path, const std::function<void()>& write) {
+  const Ending ending = ending_of([&] {
+    write();
+    return 0;
+  });
+  std::map<std::string, int>& files = losses().files;
+  if (ending.status != 0 && !files.contains(path)) complain(ending.complaint);
+  if (ending.status != 0 || files.contains(path)) files[path] = ending.status;
+}
+
+int lost_status() {
+  constexpr int fault = 3;
+  int status = losses().stream ? fault : 0;
+  for (const auto& [path, of_file] : losses().files) status = std::max(status, of_file);
+  return status;
 }
 
 ReportOutput::ReportOutput(const HplDat& dat)
     : to_error_(dat.device_out == 7), file_(dat.report_file()) {}
 
 void ReportOutput::print(std::string_view text) {
+  printed_ += text;
+  if (!file_.empty() && is_replaced(file_)) save();
   if (to_error_)
-    write_or_throw(STDERR_FILENO, text, "to standard error");
+    write_report(STDERR_FILENO, text, "to standard error");
   else
     speedwell::print(text);
-  printed_ += text;
+}
+
+void ReportOutput::save() const {
+  try_file(file_, [&] { write_whole(file_, printed_); });
 }
 
 void ReportOutput::finish() const {
-  if (!file_.empty()) write_whole(file_, printed_);
+  if (!file_.empty() && !is_replaced(file_)) save();
 }
 
 void complain(std::string text) {

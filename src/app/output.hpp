@@ -19,11 +19,23 @@ namespace speedwell {
 void prepare_streams();
 
 /// Writes the text to standard output.
-/// @throws Fault if not all of it could be written: a full disk, a closed pipe
+/// @throws Fault if not all of it could be written: a full disk, a closed pipe; after
+///         outlive_streams() it complains once instead, and lost_status() tells
 void print(std::string_view text);
 
-/// The destination of a report: standard output, or standard error, or standard output and a file,
-/// which is written whole at the end.
+/// From now on, a stream that cannot be written ends no run: for a command that also writes files,
+/// which keep what it has found.
+void outlive_streams();
+
+/// Runs `write`, which writes the file of this path. Where it fails, complains, once for each path,
+/// and the command goes on, since it may have others to write; lost_status() tells.
+void try_file(const std::string& path, const std::function<void()>& write);
+
+/// The exit status for what could not be written: 0 where nothing is lost. A file whose last
+/// try_file() has succeeded is not.
+int lost_status();
+
+/// The destination of a report: standard output, or standard error, or standard output and a file.
 class ReportOutput {
  public:
   /// Standard output.
@@ -31,15 +43,17 @@ class ReportOutput {
   /// That of an HPL.dat.
   explicit ReportOutput(const HplDat& dat);
 
-  /// Writes the text to the stream. @throws Fault if not all of it could be written
+  /// Writes the text to the file, after what it has, and then to the stream. A file that is no
+  /// regular one is written by finish(). @throws as speedwell::print() does
   void print(std::string_view text);
   /// All that was printed.
   const std::string& printed() const { return printed_; }
-  /// Writes the file, if there is one, with all that was printed. Call it on the rank that prints.
-  /// @throws UsageError that names the file; one that was there is then unchanged
+  /// Writes a pipe or device, if the file is one. Call it on the rank that prints.
   void finish() const;
 
  private:
+  void save() const;
+
   bool to_error_ = false;
   std::string file_;  ///< path; empty: none
   std::string printed_;

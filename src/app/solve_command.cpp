@@ -2,6 +2,7 @@
 #include "app/solve_command.hpp"
 
 #include <fmt/format.h>
+#include <speedwell/error.hpp>
 
 #include <algorithm>
 #include <ctime>
@@ -64,11 +65,29 @@ void blank_unsolved(Solution& s) {
     if (!s.columns[k].converged) std::fill_n(column, numbers, unknown);
 }
 
+/// Writes x. Returns whether that could be done: the report is worth having where it could not.
+/// Collective.
+bool keep_x(const Communicator& world, const SolveRun& run, const SolutionFormat& format,
+            const Solution& solution, const MatrixChecksum& of_x) {
+  const auto file = world.run().pause();
+  std::string why;
+  try {
+    write_solution(world, run.x, format, run.n, run.right_hand_sides, solution.x, run.field, of_x);
+    return true;
+  } catch (const UsageError& error) {
+    why = error.what();
+  }
+  if (world.rank() == 0) try_file(run.x, [&] { throw UsageError(why); });
+  return false;
+}
+
 void report(const Arguments& arguments, const SolveRun& run, const Solution& solution) {
   const std::string text = solve_report(run, solution);
+  const std::string& path = arguments.solve.report;
+  if (!path.empty()) try_file(path, [&] { write_whole(path, text); });
+  if (!arguments.json.empty())
+    try_file(arguments.json, [&] { write_json(arguments.json, json_of_solution(run, solution)); });
   if (run.bad_pivot < 0) print(text);
-  if (!arguments.solve.report.empty()) write_whole(arguments.solve.report, text);
-  if (!arguments.json.empty()) write_json(arguments.json, json_of_solution(run, solution));
   if (!solution.doubt.empty() && !is_failed_by_doubt(run, solution))
     complain("warning: " + solution.doubt);
   for (const std::string& note : solution.notes) complain("warning: " + note);
@@ -122,11 +141,8 @@ int run_solve(const Communicator& world, const Arguments& arguments, const Profi
     blank_unsolved(outcome.solution);
     of_x = checksum_of(outcome.solution.x);
   }
-  if (!own.x.empty() && (run.failure.empty() || in_part)) {
-    const auto file = world.run().pause();
-    write_solution(world, own.x, format, run.n, run.right_hand_sides, outcome.solution.x, run.field,
-                   of_x);
-  }
+  if (!own.x.empty() && (run.failure.empty() || in_part))
+    run.x_is_lost = !keep_x(world, run, format, outcome.solution, of_x);
   run.end = std::time(nullptr);
   on_rank_0(world, [&] { report(arguments, run, outcome.solution); });
   keep_rates(world, place);

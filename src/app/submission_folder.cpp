@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/submission_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 #include <speedwell/error.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <ctime>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
+#include "app/arguments.hpp"
 #include "app/output.hpp"
 #include "bench/campaign.hpp"
 #include "io/file.hpp"
@@ -17,7 +26,13 @@
 #include "io/json.hpp"
 #include "io/output_file.hpp"
 #include "io/text.hpp"
+#include "report/benchmark_report.hpp"
+#include "report/document_check.hpp"
+#include "report/json_fields.hpp"
+#include "report/recorded_run.hpp"
+#include "report/same_run.hpp"
 #include "report/submission.hpp"
+#include "report/text_check.hpp"
 
 namespace speedwell {
 
@@ -31,6 +46,7 @@ constexpr const char* report_name = "report.txt";
 constexpr const char* dat_name = "HPL.dat";
 constexpr const char* system_name = "system.json";
 constexpr const char* text_name = "SUBMISSION.md";
+constexpr const char* claim_name = "UNFINISHED";  ///< there while a run has the folder
 
 [[noreturn]] void refuse_folder(const std::string& folder, const std::string& why) {
   throw UsageError(fmt::format("--submission: '{}' {}; allowed: a new or empty folder",
@@ -42,15 +58,21 @@ std::string certificate(const char* benchmark, const char* kind) {
   return fmt::format("cert-1-{}.{}", benchmark, kind);
 }
 
-void write_certificate(const fs::path& folder, const char* benchmark, const SubmittedRun& one,
-                       const std::string& input) {
-  const auto write = [&](const char* kind, const std::string& text) {
-    write_whole((folder / certificate(benchmark, kind)).string(), text);
-  };
-  write("rslts", one.report);
-  write("input", input);
-  write("run", "#!/bin/sh\n" + one.command + "\n");
-  write("tstamps", fmt::format("{}\n{}\n", utc_text(one.run.begin), utc_text(one.run.end)));
+/// Makes the folder where it is not there yet. @throws UsageError unless it is an empty one
+void require_new_or_empty(const std::string& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error)) {
+    if (!fs::create_directory(folder, error) && error)
+      refuse_folder(folder, "cannot be made: " + error.message());
+    return;
+  }
+  if (!fs::is_directory(folder, error)) refuse_folder(folder, "is no folder");
+  if (fs::exists(fs::path(folder) / claim_name, error))
+    refuse_folder(folder, fmt::format("is that of a run that has not ended, or was killed: there "
+                                      "is a file {} in it",
+                                      claim_name));
+  if (!fs::is_empty(folder, error) || error)
+    refuse_folder(folder, error ? "cannot be read: " + error.message() : "is not empty");
 }
 
 ordered_json read_document(const fs::path& path) {
@@ -69,100 +91,229 @@ ordered_json read_document(const fs::path& path) {
   return document;
 }
 
-/// Whether HPL.dat asks for the run of the document.
-std::string wrong_dat(const std::string& text, const ordered_json& hpl) {
-  try {
-    const HplDat dat = parse_hpl_dat(text, dat_name);
-    const ordered_json asked{{"n", dat.n.front()},
-                             {"nb", dat.nb.front()},
-                             {"nprow", dat.p.front()},
-                             {"npcol", dat.q.front()}};
-    for (const auto& [key, value] : asked.items())
-      if (!hpl.contains(key) || hpl[key] != value)
-        return fmt::format("it asks for {} = {}", key, value.dump());
-    return "";
-  } catch (const UsageError& error) {
-    return error.what();
+/// The lines of a text.
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) all.push_back(line);
+  return all;
+}
+
+/// The first line in which the text is not the one that the record makes. Fields that its owner has
+/// to fill in may have any value.
+std::string difference(const std::string& text, const std::string& made,
+                       const char* by = "the record") {
+  const std::vector<std::string> found = lines_of(text);
+  const std::vector<std::string> wanted = lines_of(made);
+  const auto agree = [](const std::string& line, const std::string& by_record) {
+    const std::size_t open = by_record.find(missing_field);
+    return line == by_record ||
+           (open != by_record.npos && line.starts_with(by_record.substr(0, open)));
+  };
+  for (std::size_t i = 0; i < std::max(found.size(), wanted.size()); ++i) {
+    if (i < found.size() && i < wanted.size() && agree(found[i], wanted[i])) continue;
+    const auto shown = [&](const std::vector<std::string>& lines) {
+      return i < lines.size() ? fmt::format("'{}'", printable(lines[i], 120)) : "nothing";
+    };
+    return fmt::format("line {} is {}, but by {} it is {}", i + 1, shown(found), by, shown(wanted));
   }
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != text.npos;
-}
-
-/// What SUBMISSION.md lacks of the text that the documents make, but for the fields that its owner
-/// has to fill in; empty if it is whole.
-std::string missing_line(const fs::path& folder, const ordered_json& document) {
-  const FileText text = read_file((folder / text_name).string());
-  if (!text.problem.empty()) return text.problem;
-  std::istringstream made(submission_text(document, read_document(folder / system_name)));
-  for (std::string line; std::getline(made, line);)
-    if (!holds(line, missing_field) && !holds(text.text, line + "\n"))
-      return fmt::format("no line '{}' in it", line);
   return "";
 }
 
-std::vector<SubmissionCheck> check_folder(const fs::path& folder) {
-  const ordered_json document = read_document(folder / document_name);
-  std::vector<SubmissionCheck> all = check_document(document);
-  const auto has_score = [&](const char* which, const std::string& name) {
-    const FileText text = read_file((folder / name).string());
-    const std::string line = score_in_report(document[which]);
-    all.push_back({fmt::format("{}: {} has the score of {}", which, name, document_name),
-                   !text.problem.empty()    ? text.problem
-                   : holds(text.text, line) ? ""
-                                            : fmt::format("no '{}' in it", line)});
-  };
-  for (const char* which : {"mxp", "hpl"}) has_score(which, report_name);
-  has_score("mxp", certificate("mxphpl", "rslts"));
-  has_score("hpl", certificate("hpl", "rslts"));
-  all.push_back({fmt::format("{} says what {} and {} say", text_name, document_name, system_name),
-                 missing_line(folder, document)});
-  const FileText dat = read_file((folder / dat_name).string());
-  all.push_back({"hpl: HPL.dat is that of the run",
-                 dat.problem.empty() ? wrong_dat(dat.text, document["hpl"]) : dat.problem});
-  for (const char* benchmark : {"mxphpl", "hpl"})
-    for (const char* kind : {"input", "run", "tstamps"}) {
-      const std::string name = certificate(benchmark, kind);
-      all.push_back({name + " is there", read_file((folder / name).string()).problem});
-    }
+/// What `speedwell verify` reads in a folder, and what it has found.
+class FolderCheck {
+ public:
+  explicit FolderCheck(fs::path folder);
+
+  const std::vector<SubmissionCheck>& all() const { return all_; }
+  /// Files that no submission has.
+  std::vector<std::string> others() const;
+
+ private:
+  /// Checks a file. @param differs from its text to what differs, in words
+  void check(const std::string& name,
+             const std::function<std::string(const std::string&)>& differs);
+  void check_reports();
+  void check_certificate(const char* benchmark, const char* command, const Measured& measured,
+                         const std::string& input);
+  std::string wrong_command(const std::string& line, const Settings& settings) const;
+
+  fs::path folder_;
+  ordered_json document_;
+  ordered_json system_;
+  Measured mxp_;
+  Measured hpl_;
+  std::vector<SubmissionCheck> all_;
+  std::set<std::string> known_{document_name, system_name};
+};
+
+BenchmarkRun best_of(const Measured& measured) {
+  const std::vector<Measured> all{measured};
+  return representative(all).run;
+}
+
+FolderCheck::FolderCheck(fs::path folder)
+    : folder_(std::move(folder)),
+      document_(read_document(folder_ / document_name)),
+      system_(read_document(folder_ / system_name)),
+      mxp_(recorded_runs(at(document_, {"mxp"}))),
+      hpl_(recorded_runs(at(document_, {"hpl"}))),
+      all_(check_document(document_, mxp_, hpl_, std::time(nullptr))) {
+  check_reports();
+  const std::string dat = text_of_dat(choices_of(hpl_.setup.options));
+  check(dat_name, [&](const std::string& text) { return difference(text, dat); });
+  const Settings settings{"mxp", options_again({mxp_.setup}, choices_of(BenchmarkOptions{}))};
+  check_certificate("mxphpl", "mxp", mxp_, settings_text(settings));
+  check_certificate("hpl", "hpl", hpl_, dat);
+  check(text_name, [&](const std::string& text) {
+    return difference(text, submission_text(document_, system_));
+  });
+}
+
+void FolderCheck::check(const std::string& name,
+                        const std::function<std::string(const std::string&)>& differs) {
+  known_.insert(name);
+  const FileText file = read_file((folder_ / name).string());
+  all_.push_back({fmt::format("{} says what {} records", name, document_name),
+                  file.problem.empty() ? differs(file.text) : file.problem});
+}
+
+/// Why the line is not the command of these settings, of any number of ranks and of the program
+/// that has run; empty where it is.
+std::string FolderCheck::wrong_command(const std::string& line, const Settings& settings) const {
+  const ordered_json& command = at(document_, {"command_line"});
+  const std::string given = command.is_string() ? command.get<std::string>() : "";
+  const std::string program = given.substr(0, given.find(" bench"));
+  const std::string wanted = quoted(words_of(settings));
+  const std::string asked = fmt::format("{} {}", program, wanted);
+  const std::size_t ranks = mxp_.setup.machine.hosts.size();
+  if (ranks == 1 && line == asked) return "";
+  constexpr std::string_view launcher = "mpirun -n ";
+  std::string_view rest = line;
+  if (rest.starts_with(launcher)) {
+    rest.remove_prefix(launcher.size());
+    const auto launched = number<std::int64_t>(take_word(rest));
+    if (launched && *launched >= static_cast<std::int64_t>(ranks) && rest == " " + asked) return "";
+  }
+  const std::string ranked = ranks == 1 ? asked : fmt::format("mpirun -n {} {}", ranks, asked);
+  // From the word that differs on: the lines are long.
+  const auto parted = std::ranges::mismatch(line, ranked).in1 - line.begin();
+  const std::size_t word = line.substr(0, static_cast<std::size_t>(parted)).rfind(' ') + 1;
+  return fmt::format("from letter {} on it is '{}', but the record gives '{}'", word + 1,
+                     printable(line.substr(word), 80),
+                     printable(ranked.substr(std::min(word, ranked.size())), 80));
+}
+
+void FolderCheck::check_reports() {
+  static const std::string again = "\nThe same run again:\n";
+  std::string half;
+  check(certificate("mxphpl", "rslts"), [&](const std::string& text) {
+    half = text;
+    return differing_line(text, mxp_, "");
+  });
+  const std::string summary = report_summary(best_of(mxp_), best_of(hpl_));
+  check(certificate("hpl", "rslts"), [&](const std::string& text) {
+    half += text;
+    const std::size_t end = text.rfind(again);
+    if (end == text.npos) return std::string("no 'The same run again' at its end");
+    const std::string line = text.substr(end + again.size());
+    if (lines_of(line).size() != 1) return std::string("more than one line of the same run again");
+    const Settings settings{"bench", options_again_of_both(mxp_.setup, hpl_.setup)};
+    // Behind these options, it may repeat the runs, or name another BLAS.
+    const std::string first =
+        line.substr(0, std::min(line.find(" --repeat "), line.find(" --blas ")));
+    const std::string why = wrong_command(first.substr(0, first.find('\n')), settings);
+    return why.empty() ? differing_line(text.substr(0, end), hpl_, summary) : why;
+  });
+  check(report_name,
+        [&](const std::string& text) { return difference(text, half, "the two cert-*.rslts"); });
+}
+
+void FolderCheck::check_certificate(const char* benchmark, const char* command,
+                                    const Measured& measured, const std::string& input) {
+  check(certificate(benchmark, "input"),
+        [&](const std::string& text) { return difference(text, input); });
+  check(certificate(benchmark, "run"), [&](const std::string& text) {
+    const std::vector<std::string> lines = lines_of(text);
+    if (lines.size() != 2 || lines.front() != "#!/bin/sh")
+      return fmt::format("not two lines, the first '#!/bin/sh'");
+    return wrong_command(
+        lines.back(), {command, options_again({measured.setup}, choices_of(BenchmarkOptions{}))});
+  });
+  const BenchmarkRun best = best_of(measured);
+  check(certificate(benchmark, "tstamps"), [&](const std::string& text) {
+    return difference(text, fmt::format("{}\n{}\n", utc_text(best.begin), utc_text(best.end)));
+  });
+}
+
+std::vector<std::string> FolderCheck::others() const {
+  std::vector<std::string> all;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored))
+    if (const std::string name = entry.path().filename().string(); !known_.contains(name))
+      all.push_back(name);
+  std::ranges::sort(all);
   return all;
 }
 
 }  // namespace
 
-void check_submission_folder(const std::string& folder) {
+SubmissionFolder::SubmissionFolder(std::string folder) : folder_(std::move(folder)) {
+  require_new_or_empty(folder_);
+  const std::string claim = (fs::path(folder_) / claim_name).string();
+  const int descriptor = ::open(claim.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0666);
+  if (descriptor < 0)
+    refuse_folder(folder_, errno == EEXIST ? "is that of a run that has just begun"
+                                           : "cannot be written: " + error_text(errno));
+  ::close(descriptor);
+  // Another run may have begun and ended since the folder was found empty.
   std::error_code error;
-  if (fs::exists(folder, error)) {
-    if (!fs::is_directory(folder, error)) refuse_folder(folder, "is no folder");
-    if (!fs::is_empty(folder, error) || error)
-      refuse_folder(folder, error ? "cannot be read: " + error.message() : "is not empty");
-  } else if (!fs::create_directory(folder, error)) {
-    refuse_folder(folder, "cannot be made: " + error.message());
-  }
-  check_writable((fs::path(folder) / document_name).string(), "--submission");
+  if (std::distance(fs::directory_iterator(folder_, error), {}) == 1) return;
+  fs::remove(claim, error);
+  refuse_folder(folder_, "is not empty any more");
 }
 
-void write_submission(const std::string& folder, const Submission& submission) {
-  const fs::path path = folder;
+SubmissionFolder::~SubmissionFolder() {
+  std::error_code ignored;
+  fs::remove(fs::path(folder_) / claim_name, ignored);
+}
+
+void SubmissionFolder::write(const Submission& submission) const {
+  const fs::path path = folder_;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    const std::string file = (path / name).string();
+    try_file(file, [&] { write_whole(file, text); });
+  };
   const std::string dat = text_of_dat(choices_of(submission.hpl.run.result.chosen));
-  write_json((path / document_name).string(), submission.document);
-  write_json((path / system_name).string(), submission.system);
-  write_whole((path / report_name).string(), submission.report);
-  write_whole((path / dat_name).string(), dat);
-  write_certificate(path, "mxphpl", submission.mxp, settings_text(submission.mxp.settings));
-  write_certificate(path, "hpl", submission.hpl, dat);
-  write_whole((path / text_name).string(), submission_text(submission.document, submission.system));
+  write(document_name, json_text(submission.document));
+  write(system_name, json_text(submission.system));
+  write(report_name, submission.report);
+  write(dat_name, dat);
+  const auto write_certificate = [&](const char* benchmark, const SubmittedRun& one,
+                                     const std::string& input) {
+    write(certificate(benchmark, "rslts"), one.report);
+    write(certificate(benchmark, "input"), input);
+    write(certificate(benchmark, "run"), "#!/bin/sh\n" + one.command + "\n");
+    write(certificate(benchmark, "tstamps"),
+          fmt::format("{}\n{}\n", utc_text(one.run.begin), utc_text(one.run.end)));
+  };
+  write_certificate("mxphpl", submission.mxp, settings_text(submission.mxp.settings));
+  write_certificate("hpl", submission.hpl, dat);
+  write(text_name, submission_text(submission.document, submission.system));
 }
 
 int verify_submission(const std::string& folder) {
+  const FolderCheck found(folder);
   int wrong = 0;
   std::string text;
-  for (const SubmissionCheck& one : check_folder(folder)) {
+  for (const SubmissionCheck& one : found.all()) {
     wrong += one.wrong.empty() ? 0 : 1;
     text += one.wrong.empty() ? fmt::format("ok     {}\n", one.what)
                               : fmt::format("WRONG  {}: {}\n", one.what, one.wrong);
   }
+  for (const std::string& name : found.others())
+    text += fmt::format("-      not compared, since no submission has it: {}\n", printable(name));
+  text += "Not known: that the runs were made, and on this machine. No file can prove it.\n";
   print(text + (wrong == 0
                     ? "The submission holds.\n"
                     : fmt::format("The submission does not hold: {} of its checks.\n", wrong)));

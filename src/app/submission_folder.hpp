@@ -12,10 +12,6 @@
 
 namespace speedwell {
 
-/// Checks, before time is spent on runs, that the folder can be written: it is not there yet, or is
-/// empty. @throws UsageError
-void check_submission_folder(const std::string& folder);
-
 /// One benchmark of a submission.
 struct SubmittedRun {
   BenchmarkRun run;
@@ -33,8 +29,22 @@ struct Submission {
   SubmittedRun hpl;
 };
 
-/// Writes all files. @throws UsageError that names the file which cannot be written
-void write_submission(const std::string& folder, const Submission& submission);
+/// The folder of a run, which no other run has meanwhile: a file in it says so.
+class SubmissionFolder {
+ public:
+  /// Makes the folder, before time is spent on runs. @throws UsageError unless it is new or empty
+  explicit SubmissionFolder(std::string folder);
+  SubmissionFolder(const SubmissionFolder&) = delete;
+  SubmissionFolder& operator=(const SubmissionFolder&) = delete;
+  /// Removes the file that says that a run has the folder.
+  ~SubmissionFolder();
+
+  /// Writes all files, each by try_file().
+  void write(const Submission& submission) const;
+
+ private:
+  std::string folder_;
+};
 
 /// `speedwell verify`: prints a line for each thing that is checked. Returns 0, or 1 where
 /// something is wrong. For rank 0. @throws UsageError where the folder is no submission

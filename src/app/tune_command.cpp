@@ -25,9 +25,7 @@ TunedBenchmark tune_one(const Communicator& world, const BenchmarkOptions& optio
   progress.compared = [&](const TuningTrial& trial) {
     print_first([&] { return tune_line(trial); });
   };
-  TunedBenchmark tuned = tune(world, options, list, seconds, progress);
-  print_first([&] { return tune_result(tuned); });
-  return tuned;
+  return tune(world, options, list, seconds, progress);
 }
 
 }  // namespace
@@ -40,6 +38,7 @@ int run_tune(const Communicator& world, const Arguments& arguments, const Profil
   on_rank_0(world, [&] {
     check_files(arguments, place);
     prepare_profile(place);
+    if (!place.path.empty()) outlive_streams();
   });
   on_rank_0(world, [&] { print(tune_banner(arguments.budget, notes)); });
   forget_rates();  // they are measured anew, and replace those of the profile
@@ -50,15 +49,19 @@ int run_tune(const Communicator& world, const Arguments& arguments, const Profil
     options.benchmark = benchmark;
     all.push_back(tune_one(world, options, arguments.tried, seconds));
     on_rank_0(world, [&] {
-      if (!place.path.empty()) add_to_profile(place.path, all.back().entry);
+      if (!place.path.empty())
+        try_file(place.path, [&] { add_to_profile(place.path, all.back().entry); });
+      print(tune_result(all.back()));
     });
   }
   keep_rates(world, place);
   on_rank_0(world, [&] {
-    print(tune_end(place.path));
     if (!arguments.json.empty())
-      write_json(arguments.json,
-                 json_of_tuning(all, arguments.budget, place.path, command_line, notes));
+      try_file(arguments.json, [&] {
+        write_json(arguments.json,
+                   json_of_tuning(all, arguments.budget, place.path, command_line, notes));
+      });
+    print(tune_end(place.path));
   });
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/file.hpp"
+#include "io/file_lock.hpp"
 #include "io/json.hpp"
 #include "io/text.hpp"
 
@@ -106,6 +107,16 @@ std::vector<Finding> Baseline::compare(const NodeCheck& check, const OutlierLimi
       }
   }
   return all;
+}
+
+std::size_t Baseline::add_to(const std::string& path, const NodeCheck& check,
+                             const std::string& processor, const std::string& date) {
+  const FileLock lock(path);
+  Baseline now = read(path);
+  now.require_same(check.machine, processor);
+  const std::size_t added = now.add(check, processor, date);
+  if (added > 0) now.write();
+  return added;
 }
 
 std::size_t Baseline::add(const NodeCheck& check, const std::string& processor,

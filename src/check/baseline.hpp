@@ -32,12 +32,16 @@ class Baseline {
   /// that of the rounds, then or now.
   /// @throws UsageError if a node had another number of ranks
   std::vector<Finding> compare(const NodeCheck& check, const OutlierLimits& limits) const;
-  /// Adds the nodes that it does not have yet. Returns their number.
-  std::size_t add(const NodeCheck& check, const std::string& processor, const std::string& date);
-  /// Replaces the file. @throws UsageError that names the path; the old file is then unchanged
-  void write() const;
+  /// Adds the nodes that the file does not have yet, to what other checks have added to it
+  /// meanwhile, and replaces it. Returns their number; where it is 0, the file is unchanged.
+  /// @throws UsageError that names the path; the old file is then unchanged
+  static std::size_t add_to(const std::string& path, const NodeCheck& check,
+                            const std::string& processor, const std::string& date);
 
  private:
+  std::size_t add(const NodeCheck& check, const std::string& processor, const std::string& date);
+  void write() const;
+
   struct Node {
     std::string date;  ///< UTC
     std::vector<Place> places{};

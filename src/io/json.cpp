@@ -5,9 +5,13 @@
 
 namespace speedwell {
 
-void write_json(const std::string& path, const nlohmann::ordered_json& document) {
+std::string json_text(const nlohmann::ordered_json& document) {
   using nlohmann::ordered_json;
-  write_whole(path, document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+  return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+void write_json(const std::string& path, const nlohmann::ordered_json& document) {
+  write_whole(path, json_text(document));
 }
 
 }  // namespace speedwell

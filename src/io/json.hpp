@@ -14,6 +14,9 @@ namespace speedwell {
 /// take a call within a call for each.
 constexpr int deepest_json = 32;
 
+/// The document as text. Numbers that are not finite become null.
+std::string json_text(const nlohmann::ordered_json& document);
+
 /// Writes the document to the file, as write_whole() does. Numbers that are not finite become null.
 /// @throws UsageError that names the path and the reason; a file that was there is then unchanged
 void write_json(const std::string& path, const nlohmann::ordered_json& document);

@@ -90,6 +90,10 @@ std::string written_path(const std::string& path) {
   return file.string();
 }
 
+bool is_replaced(const std::string& path) {
+  return !is_special(path);
+}
+
 void check_writable(const std::string& path, const std::string& option) {
   const fs::path file = written_path(path);
   std::error_code ignored;

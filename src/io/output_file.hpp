@@ -13,6 +13,10 @@ namespace speedwell {
 /// The path of the file that is written by the name `path`: that to which symbolic links lead.
 std::string written_path(const std::string& path);
 
+/// Whether an OutputFile replaces what is at `path`, and so may be written again and again: not so
+/// a pipe or a device.
+bool is_replaced(const std::string& path);
+
 /// Checks that `path` can be written. A file that is there already is not touched. A pipe is opened
 /// for the OutputFile that writes to it; one that nobody reads, a second later, cannot be written.
 /// @param option the option that gives the path, for the message: "--json"

@@ -56,6 +56,16 @@ std::optional<std::string> text_of_json(const ordered_json& value) {
 
 }  // namespace
 
+std::vector<std::string> words_of(const Settings& settings) {
+  std::vector<std::string> words{settings.command};
+  for (const OptionText& option : settings.options) {
+    std::string name = "--" + option.name;
+    std::replace(name.begin(), name.end(), '_', '-');
+    words.insert(words.end(), {std::move(name), option.value});
+  }
+  return words;
+}
+
 std::string settings_text(const Settings& settings) {
   ordered_json options = ordered_json::object();
   for (const OptionText& option : settings.options)

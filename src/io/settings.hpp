@@ -24,6 +24,9 @@ std::string settings_text(const Settings& settings);
 ///         it names
 Settings parse_settings(const std::string& content, const std::string& path);
 
+/// The words of the command line with these settings: {"mxp", "--n", "300", ...}.
+std::vector<std::string> words_of(const Settings& settings);
+
 /// The text of the file. @throws UsageError if there is none or it cannot be read
 std::string read_settings(const std::string& path);
 

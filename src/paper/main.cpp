@@ -108,12 +108,14 @@ void simulate_ranks(
 int predict_runs(const paper::Scenario& scenario, const Arguments& parsed,
                  const std::string& command_line) {
   int status = 0;
-  simulate_ranks(scenario, parsed.options.run,
-                 [&](const Communicator& world, const RunOptions& run) {
-                   Arguments arguments = parsed;
-                   arguments.options.run = run;
-                   status = run_benchmarks(world, arguments, {"", "none"}, command_line, {});
-                 });
+  simulate_ranks(
+      scenario, parsed.options.run, [&](const Communicator& world, const RunOptions& run) {
+        Arguments arguments = parsed;
+        arguments.options.run = run;
+        const int mine = run_benchmarks(world, arguments, {"", "none"}, command_line, {});
+        // Each simulated rank has static variables of its own, its losses too.
+        status = std::max({status, mine, lost_status()});
+      });
   return status;
 }
 
@@ -152,7 +154,7 @@ void write_document(const Arguments& arguments, nlohmann::ordered_json document,
                     const std::string& command_line) {
   if (arguments.json.empty()) return;
   document["command_line"] = command_line;
-  write_json(arguments.json, document);
+  try_file(arguments.json, [&] { write_json(arguments.json, document); });
 }
 
 int predict_steps(const paper::Scenario& scenario, const Arguments& arguments,
@@ -169,8 +171,8 @@ int predict_steps(const paper::Scenario& scenario, const Arguments& arguments,
                    auto mine = paper::step_costs(sizes, run, precisions);
                    if (world.rank() == 0) steps = std::move(mine);
                  });
-  print(paper::step_text(scenario, sizes, steps));
   write_document(arguments, paper::step_json(scenario, sizes, steps), command_line);
+  print(paper::step_text(scenario, sizes, steps));
   return 0;
 }
 
@@ -185,8 +187,8 @@ int search_best(const paper::Scenario& scenario, const Arguments& arguments,
        .broadcast_given = arguments.predict.broadcast_given},
       [](std::span<const paper::Case> cases) { return paper::predict_all(cases, processes()); },
       clock);
-  print(paper::search_text(scenario, asked, outcome));
   write_document(arguments, paper::search_json(scenario, asked, outcome), command_line);
+  print(paper::search_text(scenario, asked, outcome));
   return 0;
 }
 
@@ -195,9 +197,10 @@ int scale(const paper::Scenario& scenario, const Arguments& arguments,
   const BenchmarkOptions asked = options_of(arguments);
   const auto cases = paper::scale_cases(scenario, asked, arguments.predict.scale);
   const auto rows = paper::scale_rows(cases, paper::predict_all(cases, processes()));
-  print(paper::scale_text(scenario, asked, rows));
   write_document(arguments, paper::scale_json(scenario, asked, rows), command_line);
-  if (!arguments.plot.empty()) draw(paper::scale_plot(scenario, rows), arguments.plot);
+  if (!arguments.plot.empty())
+    try_file(arguments.plot, [&] { draw(paper::scale_plot(scenario, rows), arguments.plot); });
+  print(paper::scale_text(scenario, asked, rows));
   return 0;
 }
 
@@ -227,6 +230,6 @@ int run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   return speedwell::finish(speedwell::ending_of([&] {
-    return speedwell::run({argv, argv + argc});
+    return std::max(speedwell::run({argv, argv + argc}), speedwell::lost_status());
   }));
 }

@@ -8,6 +8,7 @@
 
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
+#include "core/numbers.hpp"
 #include "report/benchmark_report.hpp"
 #include "report/option_json.hpp"
 #include "report/report_parts.hpp"
@@ -120,6 +121,7 @@ ordered_json choices(const Setup& setup) {
   chosen.erase("gpus");
   if (!setup.machine.gpus.empty()) {
     chosen["gpus"] = setup.machine.gpus;
+    chosen["rank_hosts"] = setup.machine.hosts;
     chosen["reserved_multiprocessors"] = index_or_null(o.run.reserve);
   }
   chosen["memory"] = {{"needed_per_rank_bytes", static_cast<std::int64_t>(rank_bytes(setup.lu))},
@@ -181,7 +183,7 @@ const std::vector<std::string>& all_hosts(const std::vector<Measured>& all) {
 }  // namespace
 
 ordered_json json_report(const std::vector<Measured>& all, const std::string& command_line,
-                         const std::vector<std::string>& notes) {
+                         const std::vector<std::string>& notes, int planned) {
   SPEEDWELL_EXPECTS(!all.empty() && !all.front().runs.empty());
   const Measured& first = all.front();
   SPEEDWELL_EXPECTS(std::all_of(all.begin(), all.end(), [&](const Measured& one) {
@@ -194,6 +196,7 @@ ordered_json json_report(const std::vector<Measured>& all, const std::string& co
   for (const std::string& note : notes) document["notes"].push_back(note);
   if (!shown.run.products.empty()) document["products"] = json_of_products(shown.run.products);
   if (!shown.run.variants.empty()) document["gpu_kernels"] = json_of_variants(shown.run.variants);
+  if (planned > 0) document["runs_planned"] = planned;
   for (const Measured& measured : all)
     for (const BenchmarkRun& run : measured.runs)
       document["runs"].push_back(all.size() == 1 ? outcome(measured.setup, run)
@@ -201,15 +204,17 @@ ordered_json json_report(const std::vector<Measured>& all, const std::string& co
   return document;
 }
 
-ordered_json json_of_both(const Measured& mxp, const Measured& hpl, const std::string& command_line,
-                          const std::vector<std::string>& notes) {
+ordered_json json_of_both(const Measured& mxp, const Measured* hpl, const std::string& command_line,
+                          const std::vector<std::string>& notes, int planned) {
   ordered_json document =
       json_origin("bench", mxp.runs.front().begin, mxp.setup.machine.hosts, command_line);
-  document["mxp"] = json_report({mxp}, command_line, notes);
-  document["hpl"] = json_report({hpl}, command_line, notes);
-  const double faster = speedup(representative({mxp}).run, representative({hpl}).run);
+  document["mxp"] = json_report({mxp}, command_line, notes, planned);
+  document["hpl"] = hpl ? json_report({*hpl}, command_line, notes, planned) : ordered_json();
+  const double faster =
+      hpl ? speedup(representative({mxp}).run, representative({*hpl}).run) : unknown;
   document["speedup"] = number_or_null(faster, faster > 0);
-  document["passed"] = document["mxp"]["passed"] == true && document["hpl"]["passed"] == true;
+  document["passed"] =
+      hpl && document["mxp"]["passed"] == true && document["hpl"]["passed"] == true;
   return document;
 }
 

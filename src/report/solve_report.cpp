@@ -53,9 +53,15 @@ std::vector<std::size_t> not_solved(const Solution& s) {
   return all;
 }
 
+/// Why the file of x is not there although x is; empty where it is.
+std::string unkept(const SolveRun& run) {
+  if (run.x.empty()) return "not kept: no -o";
+  return run.x_is_lost ? fmt::format("not kept: '{}' could not be written", run.x) : "";
+}
+
 /// Whether the file of x is written, whole or in part.
 bool is_written(const SolveRun& run, const Solution& s) {
-  return !run.x.empty() && (run.failure.empty() || is_solved_in_part(run, s));
+  return unkept(run).empty() && (run.failure.empty() || is_solved_in_part(run, s));
 }
 
 /// Whether the solution holds chosen options. After a failure it may hold its steps alone.
@@ -89,7 +95,7 @@ std::string given_lines(const SolveRun& run, const Solution& s) {
   text += line("b", run.b.empty() ? "none given: A times ones, so that x should be ones"
                                   : fmt::format("{}, {}", run.b,
                                                 counted(run.right_hand_sides, "right-hand side")));
-  text += line("x", run.x.empty() ? "not kept: no -o" : run.x);
+  text += line("x", unkept(run).empty() ? run.x : unkept(run));
   OptionLines lines;
   lines.add(o);
   const Precision first = s.reason.empty() ? Precision::automatic : s.steps.front().precision;
@@ -317,10 +323,10 @@ bool is_failed_by_doubt(const SolveRun& run, const Solution& s) {
 }
 
 std::string verdict(const SolveRun& run, const Solution& s) {
-  const std::string unkept = "x is not kept: no -o";
+  const std::string lost = unkept(run).empty() ? "" : "x is " + unkept(run);
   if (run.failure.empty())
     return fmt::format("solved{}; {}", s.doubt.empty() ? "" : ", with a doubt",
-                       run.x.empty() ? unkept : fmt::format("x is in '{}'", run.x));
+                       lost.empty() ? fmt::format("x is in '{}'", run.x) : lost);
   if (!is_solved_in_part(run, s)) return "NOT solved, x is not written: " + run.failure;
   const std::vector<std::size_t> missed = not_solved(s);
   std::string names;
@@ -329,7 +335,7 @@ std::string verdict(const SolveRun& run, const Solution& s) {
   if (missed.size() > most_named) names += fmt::format(" and {} more", missed.size() - most_named);
   return fmt::format("{} of {} right-hand sides NOT solved ({}); {}", missed.size(),
                      s.columns.size(), names,
-                     run.x.empty()        ? unkept
+                     !lost.empty()        ? lost
                      : missed.size() == 1 ? fmt::format("its column in '{}' is NaN", run.x)
                                           : fmt::format("their columns in '{}' are NaN", run.x));
 }

@@ -19,9 +19,10 @@ namespace speedwell {
 
 /// A run of `speedwell solve`: its input, and the part of its outcome that Solution does not hold.
 struct SolveRun {
-  std::string a;  ///< file of A
-  std::string b;  ///< file of b; empty: b is A times ones
-  std::string x;  ///< file of x; empty: x is not written
+  std::string a;           ///< file of A
+  std::string b;           ///< file of b; empty: b is A times ones
+  std::string x;           ///< file of x; empty: x is not written
+  bool x_is_lost = false;  ///< the file could not be written
   std::int64_t n = 0;
   Field field = Field::real;
   std::int64_t right_hand_sides = 1;

@@ -8,10 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "core/numbers.hpp"
+#include "report/json_fields.hpp"
 #include "setup/sizing.hpp"
 
 namespace speedwell {
@@ -19,40 +18,6 @@ namespace speedwell {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr double exact = 1e-9;  // relative: what the same formula gives again
-
-/// A value of the document, by a path of names. @throws UsageError
-const ordered_json& at(const ordered_json& document, std::initializer_list<const char*> path) {
-  const ordered_json* here = &document;
-  std::string name;
-  for (const char* key : path) {
-    name += (name.empty() ? "" : ".") + std::string(key);
-    if (!here->is_object() || !here->contains(key))
-      throw UsageError(fmt::format("the report has no '{}'", name));
-    here = &(*here)[key];
-  }
-  return *here;
-}
-
-double number_at(const ordered_json& document, std::initializer_list<const char*> path) {
-  const ordered_json& found = at(document, path);
-  return found.is_number() ? found.get<double>() : std::numeric_limits<double>::quiet_NaN();
-}
-
-template <class Enum>
-Enum name_at(const ordered_json& document, const char* key) {
-  const ordered_json& found = at(document, {key});
-  const auto value = found.is_string() ? parse<Enum>(found.get<std::string>()) : std::nullopt;
-  if (!value)
-    throw UsageError(
-        fmt::format("'{}' is {}; allowed: {}", key, found.dump(), allowed_names<Enum>()));
-  return *value;
-}
-
-bool near(double a, double b, double tolerance) {
-  return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
-}
 
 std::string text_of(const ordered_json& value) {
   if (value.is_null()) return missing_field;
@@ -84,8 +49,8 @@ std::string of_nodes(const ordered_json& system,
 }
 
 std::string algorithm_of(const ordered_json& mxp) {
-  const auto precision = name_at<Precision>(mxp, "precision");
-  const bool pivots = name_at<Pivoting>(mxp, "pivoting") == Pivoting::partial;
+  const auto precision = name_at<Precision>(mxp, {"precision"});
+  const bool pivots = name_at<Pivoting>(mxp, {"pivoting"}) == Pivoting::partial;
   return fmt::format(
       "LU {} pivoting; products of {} numbers, sums and stored factors in FP32; then {} in FP64 "
       "with "
@@ -94,12 +59,6 @@ std::string algorithm_of(const ordered_json& mxp) {
       pivots ? "with partial" : "without", name(precision),
       text_of(at(mxp, {"refinement", "method"})) == "gmres" ? "GMRES" : "iterative refinement",
       text_of(at(mxp, {"refinement", "iterations"})));
-}
-
-std::string verdict_of(const JudgedRun& run) {
-  for (const RuleVerdict& one : rules_of(run))
-    if (!one.broken.empty()) return "admissible: no; " + one.broken;
-  return "admissible: yes";
 }
 
 std::string rules_text(const char* title, const ordered_json& document) {
@@ -172,11 +131,17 @@ std::string submission_text(const ordered_json& document, const ordered_json& sy
   return text + rules_text("HPL-MxP", mxp) + rules_text("HPL", hpl);
 }
 
+std::string verdict_of(const JudgedRun& run) {
+  for (const RuleVerdict& one : rules_of(run))
+    if (!one.broken.empty()) return "admissible: no; " + one.broken;
+  return "admissible: yes";
+}
+
 JudgedRun judged_run(const ordered_json& run) {
   JudgedRun judged;
-  judged.benchmark = name_at<Benchmark>(run, "benchmark");
-  judged.matrix = name_at<MatrixKind>(run, "matrix");
-  judged.fp64 = name_at<Fp64Products>(run, "fp64");
+  judged.benchmark = name_at<Benchmark>(run, {"benchmark"});
+  judged.matrix = name_at<MatrixKind>(run, {"matrix"});
+  judged.fp64 = name_at<Fp64Products>(run, {"fp64"});
   judged.threshold = number_at(run, {"threshold"});
   judged.scaled_residual = number_at(run, {"scaled_residual"});
   judged.factored = std::isfinite(judged.scaled_residual) || judged.threshold <= 0;
@@ -188,63 +153,6 @@ JudgedRun judged_run(const ordered_json& run) {
     judged.iterations = static_cast<int>(iterations);
   }
   return judged;
-}
-
-std::vector<SubmissionCheck> check_document(const ordered_json& document) {
-  std::vector<SubmissionCheck> all;
-  const auto check = [&](std::string what, bool right, std::string wrong) {
-    all.push_back({std::move(what), right ? "" : std::move(wrong)});
-  };
-  for (const char* which : {"mxp", "hpl"}) {
-    const ordered_json& run = at(document, {which});
-    const JudgedRun judged = judged_run(run);
-    const double n = number_at(run, {"n"});
-    const double seconds = number_at(run, {"time_seconds"});
-    const double gflops = number_at(run, {"gflops"});
-    const bool sized = n >= 1 && n < 1e15;
-    const double again = sized ? score(static_cast<std::int64_t>(n), seconds) : 0;
-    check(fmt::format("{}: the score is (2/3 n^3 + 3/2 n^2) / time", which),
-          near(gflops, again, exact),
-          fmt::format("{:.6g} GFLOP/s, but the formula gives {:.6g}", gflops, again));
-    const double parts =
-        number_at(run, {"lu", "seconds"}) +
-        number_at(run, {judged.benchmark == Benchmark::mxp ? "refinement" : "solve", "seconds"});
-    // Each is the time of the rank that was slowest in it.
-    check(fmt::format("{}: the time holds the factorization and what follows", which),
-          parts >= 0.5 * seconds && number_at(run, {"lu", "seconds"}) <= seconds * (1 + exact),
-          fmt::format("{:.6g} s, but its parts are {:.6g} s", seconds, parts));
-    const double residual =
-        number_at(run, {"norms", "residual_inf"}) /
-        (eps *
-         (number_at(run, {"norms", "A_inf"}) * number_at(run, {"norms", "x_inf"}) +
-          number_at(run, {"norms", "b_inf"})) *
-         n);
-    check(fmt::format("{}: the scaled residual is that of the norms", which),
-          near(judged.scaled_residual, residual, exact),
-          fmt::format("{:.6g}, but the norms give {:.6g}", judged.scaled_residual, residual));
-    check(fmt::format("{}: the residual is below the threshold", which),
-          judged.scaled_residual < judged.threshold,
-          fmt::format("{:.4g}, not below {:g}", judged.scaled_residual, judged.threshold));
-    const std::string verdict = verdict_of(judged);
-    check(fmt::format("{}: every rule is kept", which), verdict == "admissible: yes", verdict);
-    check(fmt::format("{}: the report says the same of the rules", which),
-          at(run, {"admissible"}) == (verdict == "admissible: yes"),
-          fmt::format("it says admissible: {}", at(run, {"admissible"}).dump()));
-  }
-  const double speedup =
-      number_at(document, {"mxp", "gflops"}) / number_at(document, {"hpl", "gflops"});
-  check(
-      "the speedup is the quotient of the scores",
-      near(number_at(document, {"speedup"}), speedup, exact),
-      fmt::format("{:.6g}, but the scores give {:.6g}", number_at(document, {"speedup"}), speedup));
-  return all;
-}
-
-std::string score_in_report(const ordered_json& run) {
-  const double gflops = number_at(run, {"gflops"});
-  return name_at<Benchmark>(run, "benchmark") == Benchmark::mxp
-             ? fmt::format("       GFLOPS = {:.4e},", gflops)
-             : fmt::format("{:18.2f}     {:18.3e}", number_at(run, {"time_seconds"}), gflops);
 }
 
 }  // namespace speedwell

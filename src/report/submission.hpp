@@ -20,20 +20,10 @@ std::string submission_text(const nlohmann::ordered_json& document,
 /// What stands in submission_text() where a value is not known.
 inline constexpr const char* missing_field = "**missing: fill in**";
 
+/// "admissible: yes", or "admissible: no; " and the first rule that is broken.
+std::string verdict_of(const JudgedRun& run);
+
 /// The JudgedRun of a document of json_report(). @throws UsageError where a field is missing
 JudgedRun judged_run(const nlohmann::ordered_json& run);
-
-/// One thing that was checked.
-struct SubmissionCheck {
-  std::string what;
-  std::string wrong;  ///< what is wrong, in words; empty: nothing
-};
-
-/// Checks of the document of json_of_both() in itself: times and rates, residuals, rules.
-/// @throws UsageError where a field is missing
-std::vector<SubmissionCheck> check_document(const nlohmann::ordered_json& document);
-
-/// The line of a report that has this score, as both reports write it.
-std::string score_in_report(const nlohmann::ordered_json& run);
 
 }  // namespace speedwell

@@ -10,10 +10,12 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
+import time
 import unittest
 
-from test_cli import Case, run
+from test_cli import COMMAND, ENVIRONMENT, Case, run
 
 SMALL = ("bench", "-N", "300", "--nb", "32", "--hpl-nb", "48", "--precision", "fp32")
 FILES = {"HPL.dat", "SUBMISSION.md", "report.json", "report.txt", "system.json",
@@ -75,22 +77,55 @@ class Submission(Case):
         outcome = run("verify", self.made)
         self.assert_status(outcome, 0)
         self.assertNotIn("WRONG", outcome.out)
+        self.assertIn("Not known: that the runs were made", outcome.out)
         self.assertTrue(outcome.out.endswith("The submission holds.\n"))
 
+    def test_verified_after_several_runs_and_in_another_zone(self):
+        folder = self.root / "repeated"
+        self.assert_status(run(*SMALL, "--repeat", "2", "--submission", folder,
+                               environment={"TZ": "Asia/Kathmandu"}), 0)
+        (folder / "photo.png").touch()
+        outcome = run("verify", folder)
+        self.assert_status(outcome, 0)
+        self.assertIn("photo.png", outcome.out)
+        self.assertIn("mxp, run 2: the score is", outcome.out)
+
+    def test_two_jobs_and_one_folder(self):
+        folder = self.root / "shared"
+        folder.mkdir()
+        unfinished = folder / "UNFINISHED"
+        with subprocess.Popen([COMMAND, *SMALL[:2], "800", "--hpl-n", "800", "--repeat", "100000",
+                               "--submission", folder], env=ENVIRONMENT,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
+            while not unfinished.exists() and first.poll() is None:
+                time.sleep(0.01)
+            self.assert_refused(run(*SMALL, "--submission", folder), "--submission", "UNFINISHED")
+            first.kill()
+        self.assertEqual(os.listdir(folder), ["UNFINISHED"])
+        unfinished.unlink()
+        self.assert_status(run(*SMALL, "--submission", folder), 0)
+        self.assertEqual({path.name for path in folder.iterdir()}, FILES)
+
     def test_wrong_ones(self):
-        def times(factor, *path):
+        def change_at(path, new):
+            """Changes a value at the top and in the run, where it has it."""
             def change(document):
-                for key in path[:-1]:
-                    document = document[key]
-                document[path[-1]] *= factor
+                part = document[path[0]] if len(path) > 1 else document
+                for here in (part, *part.get("runs", ())):
+                    for key in path[1:-1]:
+                        here = here.get(key, {})
+                    if path[-1] in here:
+                        here[path[-1]] = new(here[path[-1]])
             return change
 
+        def times(factor, *path):
+            return change_at(path, lambda old: old * factor)
+
         def put(value, *path):
-            def change(document):
-                for key in path[:-1]:
-                    document = document[key]
-                document[path[-1]] = value
-            return change
+            return change_at(path, lambda _: value)
+
+        def at_the_top(document):
+            document["mxp"]["gflops"] *= 2
 
         for change, words in (
                 (times(1.001, "mxp", "gflops"), "mxp: the score is"),
@@ -102,7 +137,17 @@ class Submission(Case):
                 (put("emulated", "hpl", "fp64"), "emulated by integers"),
                 (put(False, "mxp", "admissible"), "says admissible: false"),
                 (times(2, "speedup"), "the speedup is the quotient"),
-                (put(64, "hpl", "nb"), "it asks for nb = 48")):
+                (times(2, "mxp", "lu", "gflops"), "mxp: the rate of the LU"),
+                (times(3, "mxp", "lu", "seconds"), "mxp: the time holds"),
+                (put(False, "hpl", "passed"), "hpl: it is said to have passed"),
+                (put("1969-12-31T23:59:59Z", "mxp", "start"), "mxp: it began and ended after 2020"),
+                (put("2100-01-01T00:00:00Z", "hpl", "end"), "hpl: it began and ended after 2020"),
+                (put("2021-01-01T00:00:00Z", "hpl", "start"), "hpl: its time is that from its start"),
+                (put("2021-01-01T00:00:00Z", "hpl", "start"), "each run began after the one before"),
+                (at_the_top, "mxp: its figures are those of its fastest run: not so: gflops"),
+                (put(3, "mxp", "nprow"), "mxp: there is a rank for each place"),
+                (put("another", "command_line"), "they have the same command_line"),
+                (put(64, "hpl", "nb"), "HPL.dat says what report.json records")):
             with self.subTest(words=words):
                 folder = self.copy()
                 document = json.loads(self.text("report.json"))
@@ -116,10 +161,27 @@ class Submission(Case):
             (folder / name).unlink()
             self.assert_status(run("verify", folder), 1)
         for name, old, new, words in (
-                ("cert-1-mxphpl.rslts", "GFLOPS = ", "GFLOPS = 9", "has the score of report.json"),
-                ("SUBMISSION.md", "GFLOP/s", "TFLOP/s", "says what report.json and system.json say"),
-                ("system.json", '"compiler": "', '"compiler": "another ', "says what report.json and system.json say")):
-            with self.subTest(name=name):
+                ("cert-1-mxphpl.rslts", "GFLOPS = ", "GFLOPS = 9", "but the record gives"),
+                ("cert-1-mxphpl.rslts", "       GFLOPS = ", "       GFLOPS = 9.9e9\n       GFLOPS = ",
+                 "cert-1-mxphpl.rslts .*9.9e9"),
+                ("cert-1-hpl.rslts", "PASSED", "FAILED", "cert-1-hpl.rslts .*FAILED.*PASSED"),
+                ("cert-1-hpl.rslts", "N          : 300", "N          : 150000", "cert-1-hpl.rslts .*150000"),
+                ("cert-1-hpl.rslts", "start time", "start time Mon Jan  1 00:00:00 2018", "start time Mon"),
+                ("cert-1-hpl.rslts", "Memory: ", "HPL GFLOPS = 1e9\nMemory: ", "HPL GFLOPS = 1e9"),
+                ("cert-1-hpl.rslts", "tests completed and passed", "tests completed and lost", "lost"),
+                ("report.txt", "PASSED", "FAILED", "report.txt .*FAILED"),
+                ("report.txt", "N          : 300", "N          : 150000", "report.txt .*150000"),
+                ("cert-1-hpl.tstamps", "Z\n", "Z\n2030-01-01T00:00:00Z\n", "cert-1-hpl.tstamps .*line 2"),
+                ("cert-1-mxphpl.tstamps", "20", "19", "cert-1-mxphpl.tstamps .*line 1"),
+                ("cert-1-hpl.run", "--n 300", "--n 3000", "cert-1-hpl.run .*it is '3000 --nbmin"),
+                ("cert-1-mxphpl.run", "#!/bin/sh\n", "#!/bin/sh\nrm -rf x\n", "cert-1-mxphpl.run .*two lines"),
+                ("cert-1-mxphpl.input", '"n": 300', '"n": 3000', "cert-1-mxphpl.input .*3000"),
+                ("cert-1-hpl.input", "300", "3000", "cert-1-hpl.input .*3000"),
+                ("HPL.dat", "300", "3000", "HPL.dat .*3000"),
+                ("SUBMISSION.md", "GFLOP/s", "TFLOP/s", "SUBMISSION.md .*TFLOP/s"),
+                ("SUBMISSION.md", "| date |", "| HPL score | 9 |\n| date |", "SUBMISSION.md .*HPL score . 9"),
+                ("system.json", '"compiler": "', '"compiler": "another ', "SUBMISSION.md .*another")):
+            with self.subTest(name=name, new=new):
                 folder = self.copy()
                 path = folder / name
                 text = path.read_text(encoding="utf-8")

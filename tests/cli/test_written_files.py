@@ -8,10 +8,12 @@ SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py.
 import json
 import os
 import re
+import subprocess
 import tempfile
+import time
 import unittest
 
-from test_cli import COMMAND, SMALL, Case, run, run_apart, shell
+from test_cli import COMMAND, ENVIRONMENT, SMALL, Case, run, run_apart, shell
 
 FIELDS = os.path.join(os.path.dirname(__file__), "..", "..", "docs", "reading-the-numbers.md")
 
@@ -102,6 +104,82 @@ class Json(Case):
         # Standard error is read until cat, which writes to it, has closed it too.
         outcome = shell('"$speedwell" mxp -N 64 --json >(cat >&2) > /dev/null')
         self.assertIn('"schema": "speedwell/1"', outcome.err)
+
+
+class Kept(Case):
+    """What is measured is kept, whatever becomes of standard output, of the run or of a disk."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.matrix = self.at("A.mtx")
+        with open(self.matrix, "w") as file:
+            file.write("%%MatrixMarket matrix array real general\n1 1\n2\n")
+
+    def at(self, name):
+        return os.path.join(self.folder, name)
+
+    def document(self, name="a.json"):
+        with open(self.at(name), encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_without_standard_output(self):
+        lists = ("hpl", "-N", "60,70", "--nb", "16", "--json", self.at("a.json"), "--trace", self.at("a.trace"))
+        with open("/dev/full", "w") as full:
+            self.assert_refused(run(*lists, stdout=full), "standard output", "No space left", status=3)
+            self.assertEqual([one["n"] for one in self.document()["runs"]], [60, 70])
+            self.assertEqual(len(self.document("a.trace")["otherData"]["runs"]), 2)
+            outcome = run("bench", "-N", "60", "--submission", self.at("sub"), stdout=full)
+            self.assert_refused(outcome, "standard output", status=3)
+            self.assert_status(run("verify", self.at("sub")), 0)
+            outcome = run("solve", self.matrix, "-o", self.at("x.mtx"), "--report", self.at("r.txt"),
+                          "--json", self.at("s.json"), stdout=full)
+            self.assert_refused(outcome, "standard output", status=3)
+            self.assertTrue(self.document("s.json")["solved"])
+            self.assertGreater(os.path.getsize(self.at("r.txt")), 100)
+            self.assertTrue(os.path.exists(self.at("x.mtx")))
+
+    def test_a_full_disk_costs_the_files_on_it_alone(self):
+        outcome = run(*SMALL, "--trace", "/dev/full", "--json", self.at("a.json"), ranks=2)
+        self.assert_refused(outcome, "/dev/full", "No space left", printed=True)
+        self.assertTrue(self.document()["passed"])
+        outcome = run("solve", self.matrix, "-o", "/dev/full", "--report", self.at("r.txt"),
+                      "--json", self.at("a.json"), ranks=2)
+        self.assert_refused(outcome, "/dev/full", "No space left", printed=True)
+        self.assertIn("x is not kept: '/dev/full' could not be written", outcome.out)
+        self.assertIsNone(self.document()["x"])
+        self.assertTrue(os.path.exists(self.at("r.txt")))
+        outcome = run(*SMALL, "--trace", "/dev/full", "--json", "/dev/full")
+        self.assert_status(outcome, 2)
+        self.assertEqual(len(outcome.complaints), 1)  # one path
+
+    def test_a_killed_campaign_keeps_its_runs(self):
+        path, trace = self.at("a.json"), self.at("a.trace")
+        line = [COMMAND, "hpl", "-N", "50,60", "--nb", "16", "--repeat", "100000", "--json", path,
+                "--trace", trace]
+        with subprocess.Popen(line, env=ENVIRONMENT, stdout=subprocess.DEVNULL) as process:
+            while process.poll() is None and not (os.path.exists(trace)
+                                                  and len(self.document()["runs"]) > 2):
+                time.sleep(0.05)
+            process.kill()
+        document = self.document()
+        self.assertGreater(len(document["runs"]), 2)
+        self.assertEqual(document["runs_planned"], 200000)
+        self.assertGreaterEqual(len(self.document("a.trace")["otherData"]["runs"]), 1)
+
+    def test_hpl_out_has_all_that_was_printed(self):
+        dat = ["", "", self.at("HPL.out"), "0", "2", "50 60", "1", "16", "0", "1", "1", "1", "16",
+               *"1 2 1 4 1 2 1 2 1 1 1 0 2 64 0 0 1 8".split()]
+        with open(self.at("HPL.dat"), "w") as file:
+            file.write("\n".join(dat) + "\n")
+        with open("/dev/full", "w") as full:
+            outcome = run("hpl", "-i", self.at("HPL.dat"), stdout=full)
+        self.assert_refused(outcome, "standard output", status=3)
+        with open(self.at("HPL.out"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual(text.count("PASSED"), 2)
+        self.assertIn("The same run again:", text)
 
 
 class NamedPipe(Case):
