@@ -48,7 +48,10 @@ constexpr Range<std::int64_t> from_one{1, std::numeric_limits<std::int64_t>::max
 /// Reads the text line by line. Its errors name the line.
 class DatLines {
  public:
-  DatLines(std::string_view text, std::string path) : rest_(text), path_(std::move(path)) {}
+  DatLines(std::string_view text, std::string path) : rest_(text), path_(std::move(path)) {
+    while (!rest_.empty() && (is_blank(rest_.back()) || rest_.back() == '\n'))
+      rest_.remove_suffix(1);
+  }
 
   /// Goes on to the next line. `allowed` describes its allowed content, for errors.
   void advance(std::string allowed) {
@@ -59,6 +62,9 @@ class DatLines {
     line_ = rest_.substr(0, end);
     rest_.remove_prefix(std::min(end + 1, rest_.size()));
   }
+
+  /// Whether nothing follows the line.
+  bool at_end() const { return rest_.empty(); }
 
   /// The next word of the line; empty if there is none.
   std::string_view word() { return take_word(line_); }
@@ -107,18 +113,21 @@ std::vector<T> counted(DatLines& lines, const Range<T>& range, const char* how_m
   return list(lines, count, range, meaning);
 }
 
-/// The choices for which HPL's digits stand: digit 0 is the first of `choices`.
+/// The choices for which HPL's digits stand: digit 0 is the first of `choices`. As in HPL, any
+/// other digit is `otherwise`.
 template <class T, std::size_t size>
-std::vector<T> chosen(const std::vector<int>& digits, const std::array<T, size>& choices) {
+std::vector<T> chosen(const std::vector<int>& digits, const std::array<T, size>& choices,
+                      T otherwise) {
   std::vector<T> values;
   values.reserve(digits.size());
-  for (const int digit : digits) values.push_back(choices.at(static_cast<std::size_t>(digit)));
+  for (const int digit : digits)
+    values.push_back(digit >= 0 && digit < static_cast<int>(size)
+                         ? choices.at(static_cast<std::size_t>(digit))
+                         : otherwise);
   return values;
 }
 
-constexpr Range<int> one_of(std::size_t choices) {
-  return {0, static_cast<int>(choices) - 1};
-}
+constexpr Range<int> any_int{std::numeric_limits<int>::min(), most_int};
 
 constexpr std::array panel_factors{PanelFactor::left, PanelFactor::crout, PanelFactor::right};
 constexpr std::array row_swaps{RowSwap::binary_exchange, RowSwap::spread_roll, RowSwap::mixed};
@@ -169,32 +178,35 @@ void read_threshold(DatLines& lines, HplDat& dat) {
 }
 
 void read_algorithm(DatLines& lines, HplDat& dat) {
-  const Range<int> factor = one_of(panel_factors.size());
-  dat.pfact = chosen(counted(lines, factor, "number of PFACTs", "PFACTs: 0 left, 1 Crout, 2 right"),
-                     panel_factors);
+  const auto factors = [&](const char* how_many, const char* meaning) {
+    return chosen(counted(lines, any_int, how_many, meaning), panel_factors, PanelFactor::right);
+  };
+  dat.pfact = factors("number of PFACTs", "PFACTs: 0 left, 1 Crout, 2 right");
   dat.nbmin = counted(lines, Range<int>{1, most_int}, "number of NBMINs", "NBMINs");
   dat.ndiv = counted(lines, Range<int>{2, most_int}, "number of NDIVs", "NDIVs");
-  dat.rfact = chosen(counted(lines, factor, "number of RFACTs", "RFACTs: 0 left, 1 Crout, 2 right"),
-                     panel_factors);
-  dat.broadcast = chosen(counted(lines, one_of(broadcasts.size()), "number of BCASTs",
-                                 "BCASTs: 0 1ring, 1 1ring-modified, 2 2ring, 3 2ring-modified, "
-                                 "4 long, 5 long-modified, 6 ibcast"),
-                         broadcasts);
+  dat.rfact = factors("number of RFACTs", "RFACTs: 0 left, 1 Crout, 2 right");
+  dat.broadcast = chosen(
+      counted(lines, Range<int>{0, static_cast<int>(broadcasts.size()) - 1}, "number of BCASTs",
+              "BCASTs: 0 1ring, 1 1ring-modified, 2 2ring, 3 2ring-modified, "
+              "4 long, 5 long-modified, 6 ibcast"),
+      broadcasts, BroadcastMethod::ring_modified);
   dat.depth = counted(lines, Range<int>{0, most_int}, "number of DEPTHs", "DEPTHs");
 }
 
-// HPL accepts any number as swapping threshold and alignment, and replaces those of 0 or less by
-// its own. Both have no effect here.
+// These lines have no effect here. HPL accepts any number in them, and replaces those without a
+// meaning by its own. It reads no further than a file goes, and many files lack the last lines.
 void read_storage(DatLines& lines, HplDat& dat) {
-  constexpr Range<int> any{std::numeric_limits<int>::min(), most_int};
-  constexpr Range<int> yes_or_no{0, 1};
-  dat.swap = row_swaps.at(static_cast<std::size_t>(
-      one(lines, one_of(row_swaps.size()), "SWAP: 0 binary exchange, 1 long, 2 mix")));
-  dat.swap_threshold = one(lines, any, "swapping threshold");
-  dat.l1_transposed = one(lines, yes_or_no, "L1: 0 transposed, 1 not") == 0;
-  dat.u_transposed = one(lines, yes_or_no, "U: 0 transposed, 1 not") == 0;
-  dat.equilibration = one(lines, yes_or_no, "equilibration: 0 no, 1 yes") == 1;
-  dat.alignment = one(lines, any, "memory alignment");
+  const auto next = [&](auto& target, const char* meaning, const auto& choice) {
+    if (!lines.at_end()) target = choice(one(lines, any_int, meaning));
+  };
+  const auto as_it_is = [](int value) { return value; };
+  next(dat.swap, "SWAP: 0 binary exchange, 1 long, 2 mix",
+       [](int value) { return chosen({value}, row_swaps, RowSwap::spread_roll).front(); });
+  next(dat.swap_threshold, "swapping threshold", as_it_is);
+  next(dat.l1_transposed, "L1: 0 transposed, 1 not", [](int value) { return value != 1; });
+  next(dat.u_transposed, "U: 0 transposed, 1 not", [](int value) { return value != 1; });
+  next(dat.equilibration, "equilibration: 0 no, 1 yes", [](int value) { return value != 0; });
+  next(dat.alignment, "memory alignment", as_it_is);
 }
 
 constexpr std::array all_choices{
@@ -276,7 +288,12 @@ std::vector<HplRun> grids(const HplDat& dat) {
 HplDat parse_hpl_dat(std::string_view text, const std::string& path) {
   HplDat dat;
   dat.path = path;
-  DatLines lines(text, path);
+  // Lines that were copied from a web page may have U+00A0 in the place of blanks.
+  constexpr std::string_view no_break_space = "\xc2\xa0";
+  std::string blank_text(text);
+  for (std::size_t at = 0; (at = blank_text.find(no_break_space, at)) != blank_text.npos;)
+    blank_text.replace(at, no_break_space.size(), no_break_space.size(), ' ');
+  DatLines lines(blank_text, path);
   read_output(lines, dat);
   read_problem(lines, dat);
   read_threshold(lines, dat);

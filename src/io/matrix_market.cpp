@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <type_traits>
 
 #include "io/text.hpp"
 
@@ -47,13 +48,13 @@ Line line_at(const InputFile& file, std::int64_t offset) {
   }
 }
 
-/// The first line from `offset` on that is neither a comment nor blank.
-Line content_line(const InputFile& file, std::int64_t offset) {
+/// The first line from `offset` on that is not blank and no comment, unless `comments` count too.
+Line content_line(const InputFile& file, std::int64_t offset, bool comments = false) {
   while (offset < file.size()) {
     Line line = line_at(file, offset);
     std::string_view rest = line.text;
     skip_blanks(rest);
-    if (!rest.empty() && rest.front() != '%') return line;
+    if (!rest.empty() && (comments || rest.front() != '%')) return line;
     offset = line.next;
   }
   throw file.error_at(file.size(), "the file ends before its line of sizes");
@@ -61,36 +62,49 @@ Line content_line(const InputFile& file, std::int64_t offset) {
 
 /// The value whose name is `word`, in upper or lower case.
 template <class Enum, std::size_t count>
-Enum choice(const InputFile& file, std::string_view word,
+Enum choice(const InputFile& file, std::int64_t at, std::string_view word,
             const std::array<std::string_view, count>& names) {
   const auto* found = std::find(names.begin(), names.end(), lower(word));
   if (found == names.end())
-    throw file.error_at(0, fmt::format("'{}' is not supported; allowed: {}", printable(word),
-                                       fmt::join(names, ", ")));
+    throw file.error_at(at, fmt::format("'{}' is not supported; allowed: {}", printable(word),
+                                        fmt::join(names, ", ")));
   return static_cast<Enum>(found - names.begin());
 }
 
-void read_banner(const InputFile& file, std::string_view line, MarketHeader& header) {
+bool is_magic(std::string_view word) {
+  return lower(word) == lower(market_magic) || lower(word) == lower(market_magic.substr(1));
+}
+
+/// The kind of number of a file. Some programs write "double" for real numbers.
+MarketField read_field(const InputFile& file, std::int64_t at, std::string_view word) {
+  if (lower(word) == "double") return MarketField::real;
+  return choice<MarketField>(
+      file, at, word,
+      std::array<std::string_view, 5>{"real", "integer", "unsigned-integer", "pattern", "complex"});
+}
+
+void read_banner(const InputFile& file, const Line& banner, MarketHeader& header) {
+  const std::int64_t at = banner.begin;
+  std::string_view line = banner.text;
   const std::string_view magic = take_word(line);
   const std::string_view object = take_word(line);
   const std::string_view format = take_word(line);
   const std::string_view field = take_word(line);
   const std::string_view symmetry = take_word(line);
-  if (lower(magic) != lower(market_magic) || symmetry.empty() || !take_word(line).empty())
+  if (!is_magic(magic) || symmetry.empty() || !take_word(line).empty())
     throw file.error_at(
-        0, fmt::format("is no banner; allowed: {} matrix FORMAT FIELD SYMMETRY", market_magic));
-  choice<int>(file, object, std::array<std::string_view, 1>{"matrix"});
-  header.format =
-      choice<MarketFormat>(file, format, std::array<std::string_view, 2>{"array", "coordinate"});
-  header.field = choice<MarketField>(
-      file, field, std::array<std::string_view, 4>{"real", "integer", "pattern", "complex"});
+        at, fmt::format("is no banner; allowed: {} matrix FORMAT FIELD SYMMETRY", market_magic));
+  choice<int>(file, at, object, std::array<std::string_view, 1>{"matrix"});
+  header.format = choice<MarketFormat>(file, at, format,
+                                       std::array<std::string_view, 2>{"array", "coordinate"});
+  header.field = read_field(file, at, field);
   header.symmetry = choice<MarketSymmetry>(
-      file, symmetry,
+      file, at, symmetry,
       std::array<std::string_view, 4>{"general", "symmetric", "skew-symmetric", "hermitian"});
   if (header.field == MarketField::pattern && header.format == MarketFormat::array)
-    throw file.error_at(0, "an array cannot be of pattern; allowed: real, integer, complex");
+    throw file.error_at(at, "an array cannot be of pattern; allowed: real, integer, complex");
   if (header.symmetry == MarketSymmetry::hermitian && header.field != MarketField::complex)
-    throw file.error_at(0, "only a complex matrix is hermitian; allowed: symmetric");
+    throw file.error_at(at, "only a complex matrix is hermitian; allowed: symmetric");
 }
 
 /// The number of values before column j in an array file.
@@ -115,7 +129,7 @@ void read_sizes(const InputFile& file, const Line& line, MarketHeader& header) {
     if (!size || *size < (i < 2 ? 1 : 0) || (i < 2 && *size > largest)) refuse();
     sizes[i] = *size;
   }
-  if (!take_word(rest).empty()) refuse();
+  if (const std::string_view more = take_word(rest); !more.empty() && more.front() != '%') refuse();
   header.rows = sizes[0];
   header.columns = sizes[1];
   header.body = line.next;
@@ -161,9 +175,10 @@ class EntryLines {
     }
   }
 
+  /// A comment may end a line.
   bool at_end_of_line() {
     skip_blanks(rest_);
-    return rest_.empty() || rest_.front() == '\n';
+    return rest_.empty() || rest_.front() == '\n' || rest_.front() == '%';
   }
 
   void read_entry(std::vector<MarketEntry>& entries) {
@@ -172,16 +187,20 @@ class EntryLines {
     e.row = index(header_.rows, "a row");
     e.column = index(header_.columns, "a column");
     if (header_.symmetry != MarketSymmetry::general) require_lower(e, line);
-    e.value = header_.field == MarketField::pattern ? 1 : value();
+    const bool is_zero = header_.symmetry == MarketSymmetry::skew && e.row == e.column;
+    e.value = header_.field == MarketField::pattern ? 1 : part(is_zero);
     if (header_.field != MarketField::complex) return entries.push_back(e);
-    const std::string_view before = rest_;
-    const double imaginary = value();
-    if (header_.symmetry == MarketSymmetry::hermitian && e.row == e.column && imaginary != 0) {
-      rest_ = before;
-      refuse("0, on the diagonal of a hermitian matrix");
-    }
     entries.push_back({2 * e.row, e.column, e.value});
-    entries.push_back({2 * e.row + 1, e.column, imaginary});
+    entries.push_back({2 * e.row + 1, e.column, part(is_zero)});
+  }
+
+  /// A part of an entry. Some programs write the zeros on the diagonal of a skew-symmetric matrix.
+  double part(bool is_zero) {
+    const std::string_view before = rest_;
+    const double number = value();
+    if (!is_zero || number == 0) return number;
+    rest_ = before;
+    refuse("0, on the diagonal of a skew-symmetric matrix");
   }
 
   std::int64_t index(std::int64_t size, const char* what) {
@@ -194,14 +213,20 @@ class EntryLines {
 
   double value() {
     if (at_end_of_line()) refuse("a number");
-    if (header_.field == MarketField::integer) {
-      std::int64_t whole = 0;
-      if (!take(whole)) refuse("a whole number of 64 bits");
-      return static_cast<double>(whole);
-    }
+    if (header_.field == MarketField::integer) return whole<std::int64_t>();
+    if (header_.field == MarketField::natural) return whole<std::uint64_t>();
     double real = 0;
     if (!take(real) && !take_other(real)) refuse("a number of FP64");
     return real;
+  }
+
+  template <class T>
+  double whole() {
+    T number = 0;
+    if (!take(number))
+      refuse(std::is_signed_v<T> ? "a whole number of 64 bits"
+                                 : "a whole number of 64 bits without a sign");
+    return static_cast<double>(number);
   }
 
   /// Reads the next word as a number. Returns false, and reads nothing, if it is not one.
@@ -225,11 +250,23 @@ class EntryLines {
     }
     if (!replaced || length_of(word_, value) == 0) {
       long double wide = 0;
-      if (length_of(word_, wide) == 0 || std::abs(wide) >= 1) return false;
+      if (!is_tiny(word_) && (length_of(word_, wide) == 0 || std::abs(wide) >= 1)) return false;
       value = static_cast<double>(wide);
     }
     rest_ = rest;
     return true;
+  }
+
+  /// Whether the word is a number too small for a long double. A number that is none of these is
+  /// too large if its digits before the exponent are many, or its exponent has no sign.
+  static bool is_tiny(std::string_view word) {
+    constexpr std::size_t longest = 1000;
+    long double wide = 0;
+    const char* const begin = word.data() + (word.starts_with('+') ? 1 : 0);
+    const char* const end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(begin, end, wide);
+    return error == std::errc::result_out_of_range && stop == end && word.size() < longest &&
+           lower(word).find("e-") != word.npos;
   }
 
   /// Characters of the first word of `text`, whose value is the number; 0 if it is not one.
@@ -244,10 +281,11 @@ class EntryLines {
   }
 
   void require_lower(const MarketEntry& e, std::string_view line) {
-    const bool skew = header_.symmetry == MarketSymmetry::skew;
-    if (e.row > e.column || (e.row == e.column && !skew)) return;
+    const bool below =
+        header_.symmetry == MarketSymmetry::skew && header_.field == MarketField::pattern;
+    if (e.row > e.column || (e.row == e.column && !below)) return;
     rest_ = line;
-    refuse(skew ? "entries below the diagonal" : "entries on and below the diagonal");
+    refuse(below ? "entries below the diagonal" : "entries on and below the diagonal");
   }
 
   [[noreturn]] void refuse(const std::string& allowed) const {
@@ -276,10 +314,16 @@ std::int64_t line_begin(const InputFile& file, const MarketHeader& header, std::
 
 }  // namespace
 
+bool begins_as_market(std::string_view start) {
+  while (!start.empty() && (is_blank(start.front()) || start.front() == '\n'))
+    start.remove_prefix(1);
+  return is_magic(take_word(start));
+}
+
 MarketHeader read_market_header(const InputFile& file) {
   MarketHeader header;
-  const Line banner = line_at(file, 0);
-  read_banner(file, banner.text, header);
+  const Line banner = content_line(file, 0, true);
+  read_banner(file, banner, header);
   read_sizes(file, content_line(file, banner.next), header);
   return header;
 }

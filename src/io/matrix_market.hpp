@@ -13,7 +13,7 @@
 namespace speedwell {
 
 enum class MarketFormat { array, coordinate };
-enum class MarketField { real, integer, pattern, complex };
+enum class MarketField { real, integer, natural, pattern, complex };
 enum class MarketSymmetry { general, symmetric, skew, hermitian };
 
 struct MarketHeader {
@@ -29,8 +29,11 @@ struct MarketHeader {
   std::int64_t parts() const { return field == MarketField::complex ? 2 : 1; }
 };
 
-/// The word with which every file begins, in upper or lower case.
+/// The word with which a file begins, in upper or lower case.
 constexpr std::string_view market_magic = "%%MatrixMarket";
+/// Whether a file that begins so is one. As for SciPy, blanks may stand before the word, and one of
+/// its two percent signs may be missing.
+bool begins_as_market(std::string_view start);
 
 /// Reads the banner, the comments and the line of sizes.
 /// @throws UsageError that names path, line and what is allowed

@@ -143,10 +143,14 @@ std::string_view words_of(char kind) {
 }
 
 NumpyType type_of(std::string_view text) {
-  const char order = text.empty() ? '\0' : text[0];
-  const char kind = text.size() < 2 ? '\0' : text[1];
-  const int bytes = number<int>(text.substr(std::min<std::size_t>(text.size(), 2))).value_or(0);
-  const bool ordered = order == '<' || order == '>' || (order == '|' && bytes == 1);
+  constexpr std::string_view orders = "<>=|";
+  const bool has_order = !text.empty() && orders.find(text[0]) != orders.npos;
+  const char order = has_order ? text[0] : '=';  // the machine's, as for NumPy
+  std::string_view rest = text.substr(has_order ? 1 : 0);
+  if (rest == "?") rest = "b1";
+  const char kind = rest.empty() ? '\0' : rest[0];
+  const int bytes = number<int>(rest.substr(std::min<std::size_t>(rest.size(), 1))).value_or(0);
+  const bool ordered = order != '|' || bytes == 1;
   const bool whole = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
   if (ordered && kind == 'c' && (bytes == 8 || bytes == 16))
     return {'f', bytes / 2, order == '>', Field::complex};

@@ -90,14 +90,20 @@ class MatrixFile {
   static std::int64_t columns_of(const NumpyHeader& header) { return header.columns(); }
   static std::int64_t columns_of(const MarketHeader& header) { return header.columns; }
   static Header read_header(const InputFile& file, const std::optional<std::string>& array) {
-    const std::string start = file.text(0, std::ssize(market_magic));
+    constexpr std::int64_t most_blanks = 4096;  // before the word of a Matrix Market file
+    const std::string start = file.text(0, most_blanks);
     if (is_zip(start)) return read_numpy_header(file, find_array(file, array));
     if (array)
       throw file.error(
           fmt::format("is no .npz file and has no array '{}'; allowed: the file's name alone",
                       printable(*array)));
     if (start.starts_with(numpy_magic)) return read_numpy_header(file);
-    if (lower(start) == lower(market_magic)) return read_market_header(file);
+    if (begins_as_market(start)) return read_market_header(file);
+    for (const auto& [magic, program] : {std::pair{"\x1f\x8b", "gunzip"}, {"BZh", "bunzip2"}})
+      if (start.starts_with(magic))
+        throw file.error(fmt::format(
+            "is compressed, and ranks read parts of a file; allowed: the file that {} makes of it",
+            program));
     throw file.error(
         fmt::format("{}; allowed: NumPy's .npy and .npz, and Matrix Market ({} in its first line)",
                     start.empty() ? "is empty" : "is of an unknown kind", market_magic));

@@ -240,9 +240,13 @@ TEST_CASE("files without a square matrix are refused", "[sources]") {
   CHECK(a("") ==
         "'A' is empty; allowed: NumPy's .npy and .npz, and Matrix Market (%%MatrixMarket in its "
         "first line)");
-  for (const std::string text : {"1 2\n3 4\n", "\x93NUMP", "%%MatrixMarke", "\n%%MatrixMarket"})
+  for (const std::string text : {"1 2\n3 4\n", "\x93NUMP", "%%MatrixMarke", "\n%MatrixMarke"})
     CHECK_THAT(a(text), ContainsSubstring(
                             "'A' is of an unknown kind; allowed: NumPy's .npy and .npz, and "));
+  CHECK(a("\x1f\x8b\x08") ==
+        "'A' is compressed, and ranks read parts of a file; allowed: the file that gunzip makes of "
+        "it");
+  CHECK_THAT(a("BZh9"), ContainsSubstring("that bunzip2 makes of it"));
   CHECK(a(npy<double>(5, 1, false, simple, true)) ==
         "'A' is a vector of 5 numbers; allowed: a square matrix");
   CHECK(a(npy<double>(5, 6, false, simple)) == "'A' is of 5 x 6; allowed: a square matrix");

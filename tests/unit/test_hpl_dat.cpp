@@ -255,23 +255,23 @@ TEST_CASE("a wrong line of HPL.dat is refused with its number, its word and what
       {13, "1e999", "1e999", "1 finite number (threshold of the residual)"},
       {13, "16.0x", "16.0x", "1 finite number (threshold of the residual)"},
       {14, "0", "0", from_one + "(number of PFACTs)"},
-      {15, "3", "3", "from 0 to 2 (PFACTs: 0 left, 1 Crout, 2 right)"},
+      {15, "left", "left", "(PFACTs: 0 left, 1 Crout, 2 right)"},
       {16, "0", "0", from_one + "(number of NBMINs)"},
       {17, "0", "0", "from 1 to 2147483647 (NBMINs)"},
       {18, "?", "?", from_one + "(number of NDIVs)"},
       {19, "1", "1", "from 2 to 2147483647 (NDIVs)"},
       {20, "0", "0", from_one + "(number of RFACTs)"},
-      {21, "R", "R", "from 0 to 2 (RFACTs: 0 left, 1 Crout, 2 right)"},
+      {21, "R", "R", "(RFACTs: 0 left, 1 Crout, 2 right)"},
       {22, "0", "0", from_one + "(number of BCASTs)"},
       {23, "7", "7", "5 long-modified, 6 ibcast)"},
       {23, "-1", "-1", "5 long-modified, 6 ibcast)"},
       {24, "0", "0", from_one + "(number of DEPTHs)"},
       {25, "-1", "-1", "from 0 to 2147483647 (DEPTHs)"},
-      {26, "3", "3", "from 0 to 2 (SWAP: 0 binary exchange, 1 long, 2 mix)"},
+      {26, "mix", "mix", "(SWAP: 0 binary exchange, 1 long, 2 mix)"},
       {27, "wide", "wide", "(swapping threshold)"},
-      {28, "2", "2", "from 0 to 1 (L1: 0 transposed, 1 not)"},
-      {29, "-1", "-1", "from 0 to 1 (U: 0 transposed, 1 not)"},
-      {30, "yes", "yes", "from 0 to 1 (equilibration: 0 no, 1 yes)"},
+      {28, "L1", "L1", "(L1: 0 transposed, 1 not)"},
+      {29, "1.5", "1.5", "(U: 0 transposed, 1 not)"},
+      {30, "yes", "yes", "(equilibration: 0 no, 1 yes)"},
       {31, "8bytes", "8bytes", "(memory alignment)"},
   }));
   CAPTURE(wrong.line, wrong.text);
@@ -307,15 +307,46 @@ TEST_CASE("a list of HPL.dat with fewer values than its count is refused", "[io]
 }
 
 TEST_CASE("an empty line or a missing one of HPL.dat is refused", "[io]") {
-  for (std::size_t line = 4; line <= one_run.size(); ++line) {
+  for (std::size_t line = 4; line < one_run.size(); ++line) {
     const std::string message = refusal(with_line(line, ""));
     CHECK_THAT(message, StartsWith("HPL.dat line " + std::to_string(line) + ": the line "));
   }
-  for (std::size_t line = 1; line <= one_run.size(); ++line) {
+  for (std::size_t line = 1; line <= 25; ++line) {
     const Text shorter(one_run.begin(), one_run.begin() + static_cast<std::ptrdiff_t>(line) - 1);
     CHECK_THAT(refusal(joined(shorter)), StartsWith("HPL.dat line " + std::to_string(line) +
                                                     ": the file ends before it; allowed: "));
   }
+}
+
+TEST_CASE("lines of HPL.dat that have no meaning here may be missing at its end", "[io]") {
+  for (std::size_t lines = 25; lines <= one_run.size(); ++lines)
+    for (const std::string end : {"", "\n \n"}) {
+      const Text shorter(one_run.begin(), one_run.begin() + static_cast<std::ptrdiff_t>(lines));
+      const HplDat dat = parsed(joined(shorter) + end);
+      CHECK(dat.depth == parsed(joined(one_run)).depth);
+      CHECK(dat.swap == (lines < 26 ? RowSwap::mixed : RowSwap::spread_roll));
+      CHECK(dat.swap_threshold == (lines < 27 ? 64 : 32));
+      CHECK(dat.equilibration == (lines < 30));
+    }
+}
+
+TEST_CASE("numbers of HPL.dat without a meaning are HPL's own choice", "[io]") {
+  for (const std::string number : {"3", "-1"}) {
+    CHECK(parsed(with_line(15, number)).pfact.front() == PanelFactor::right);
+    CHECK(parsed(with_line(21, number)).rfact.front() == PanelFactor::right);
+    CHECK(parsed(with_line(26, number)).swap == RowSwap::spread_roll);
+    CHECK(parsed(with_line(28, number)).l1_transposed);
+    CHECK(parsed(with_line(29, number)).u_transposed);
+    CHECK(parsed(with_line(30, number)).equilibration);
+  }
+}
+
+TEST_CASE("a no-break space separates words of HPL.dat", "[io]") {
+  CHECK(parsed(with_line(6,
+                         "\xc2\xa0"
+                         "50\xc2\xa0Ns"))
+            .n == Values<std::int64_t>{50});
+  CHECK(parsed(with_line(3, "\xc3\xa0.out")).output_file == "\xc3\xa0.out");
 }
 
 TEST_CASE("an output file must have a name where one is asked for", "[io]") {

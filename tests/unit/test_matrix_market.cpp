@@ -114,8 +114,9 @@ TEST_CASE("a banner that is not supported is refused with those that are") {
         "line 1: 'vector' is not supported; allowed: matrix");
   CHECK(banner("matrix sparse real general") ==
         "line 1: 'sparse' is not supported; allowed: array, coordinate");
-  CHECK(banner("matrix array double general") ==
-        "line 1: 'double' is not supported; allowed: real, integer, pattern, complex");
+  CHECK(banner("matrix array single general") ==
+        "line 1: 'single' is not supported; allowed: real, integer, unsigned-integer, pattern, "
+        "complex");
   CHECK(banner("matrix array real hermitian") ==
         "line 1: only a complex matrix is hermitian; allowed: symmetric");
   CHECK(banner("matrix array complex adjoint") ==
@@ -126,6 +127,37 @@ TEST_CASE("a banner that is not supported is refused with those that are") {
   for (const std::string words : {"", "matrix array real", "matrix array real general 1"})
     CHECK(banner(words) ==
           "line 1: is no banner; allowed: %%MatrixMarket matrix FORMAT FIELD SYMMETRY");
+}
+
+TEST_CASE("banners that SciPy reads are read") {
+  for (const std::string before : {"", " ", "\t", "\n", "\r\n \n  "})
+    for (const std::string percent : {"%%", "%"}) {
+      const std::string text =
+          before + percent + "MatrixMarket matrix array Double general\n1 1\n7\n";
+      CHECK(begins_as_market(text));
+      CHECK(header_of(text).field == MarketField::real);
+      CHECK(entries_of(text).at(0).value == 7);
+    }
+  for (const std::string text : {"", "%", "MatrixMarket matrix", "%%%MatrixMarket", "%%MatrixMarke",
+                                 "%%MatrixMarkets", "% %MatrixMarket"})
+    CHECK_FALSE(begins_as_market(text));
+  const std::string below = refusal("\n\n%%MatrixMarket vector array real general\n1 1\n1\n");
+  CHECK(below == "line 3: 'vector' is not supported; allowed: matrix");
+}
+
+TEST_CASE("whole numbers without a sign are read") {
+  const std::string naturals = "%%MatrixMarket matrix array unsigned-integer general\n2 1\n1\n";
+  CHECK(entries_of(naturals + "18446744073709551615\n")[1].value == 0x1p64);
+  for (const std::string word : {"-1", "1.5", "18446744073709551616"})
+    CHECK(refusal(naturals + word + "\n") == "line 4: '" + word +
+                                                 "' is not allowed here; allowed: a whole number "
+                                                 "of 64 bits without a sign");
+}
+
+TEST_CASE("a comment may end a line") {
+  CHECK(same(entries_of(real_coordinate + "2 2 2 % sizes\n1 1 2 % first 9\n2 2 3\t%\n"),
+             {{0, 0, 2}, {1, 1, 3}}));
+  CHECK(values_of("1 % one 5\n2 %\n") == std::vector<double>{1, 2});
 }
 
 TEST_CASE("a line of sizes that is wrong is refused") {
@@ -149,8 +181,8 @@ TEST_CASE("a line of sizes that is wrong is refused") {
 TEST_CASE("numbers are read in every notation") {
   CHECK(values_of("1\n-2.5\n+3\n.5\n4.\n1e3\n1E-3\n+1.5e+2\n 7 \n8\r\n\t9\n") ==
         std::vector<double>{1, -2.5, 3, 0.5, 4, 1000, 0.001, 150, 7, 8, 9});
-  CHECK(values_of("1.7976931348623157e308\n5e-324\n1e-400\n-1e-310\n") ==
-        std::vector<double>{std::numeric_limits<double>::max(), 5e-324, 0, -1e-310});
+  CHECK(values_of("1.7976931348623157e308\n5e-324\n1e-400\n-1e-310\n+1E-5000\n-1d-99999\n") ==
+        std::vector<double>{std::numeric_limits<double>::max(), 5e-324, 0, -1e-310, 0, 0});
   // Exponents as Fortran writes those of double precision.
   CHECK(values_of(
             "1.5D+03\n-2.5d-1\n+.5D0\n1.D2\n1d3\n0.17976931348623157D+309\n4.9D-324\n-1D-400\n") ==
@@ -167,7 +199,7 @@ TEST_CASE("a word that is not a number is refused with its line") {
     return refusal(real_array + "% c\n\n2 1\n1\n \n2 " + word + "\n");
   };
   for (const std::string word : {"x",  "1x",      "1,5",   "0x10",   "--1",     "+-1",  "++1", "-",
-                                 "+",  "1.8e308", "1e400", "-1e999", "1e99999", "1e",   "%",   "1d",
+                                 "+",  "1.8e308", "1e400", "-1e999", "1e99999", "1e",   "1%",  "1d",
                                  "d3", "1d3d",    "1e3d3", "1d2e3",  "1.8D308", "nand", "1dd3"})
     CHECK(of_word(word) == "line 7: '" + word + "' is not allowed here; allowed: a number of FP64");
   const std::string control(1, '\0');
@@ -258,8 +290,11 @@ TEST_CASE("an entry that is wrong is refused with its line") {
   CHECK(half("symmetric", "1 2 1") ==
         "line 3: '1' is not allowed here; allowed: entries on and below the diagonal");
   CHECK(half("skew-symmetric", "3 2 1").empty());
+  CHECK(half("skew-symmetric", "2 3 0") ==
+        "line 3: '2' is not allowed here; allowed: entries on and below the diagonal");
   CHECK(half("skew-symmetric", "2 2 1") ==
-        "line 3: '2' is not allowed here; allowed: entries below the diagonal");
+        "line 3: '1' is not allowed here; allowed: 0, on the diagonal of a skew-symmetric matrix");
+  CHECK(half("skew-symmetric", "2 2 0").empty());
 }
 
 TEST_CASE("a line that is too long is refused before it is read") {
@@ -289,8 +324,14 @@ TEST_CASE("complex entries are pairs of numbers, in array and coordinate files")
   const auto refused = [](const std::string& content) {
     return refusal("%%MatrixMarket matrix " + content);
   };
-  CHECK(refused("coordinate complex hermitian\n2 2 1\n2 2 1 0.5\n") ==
-        "line 3: '0.5' is not allowed here; allowed: 0, on the diagonal of a hermitian matrix");
+  // The diagonal is read as it is, as SciPy does: it may have been rounded.
+  CHECK(same(entries_of("%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 2 1 1e-17\n"),
+             {{2, 1, 1}, {3, 1, 1e-17}}));
+  CHECK(refused("coordinate complex skew-symmetric\n2 2 1\n2 2 0 0.5\n") ==
+        "line 3: '0.5' is not allowed here; allowed: 0, on the diagonal of a skew-symmetric "
+        "matrix");
+  CHECK(refused("coordinate pattern skew-symmetric\n2 2 1\n2 2\n") ==
+        "line 3: '2' is not allowed here; allowed: entries below the diagonal");
   CHECK(refused("array complex general\n1 1\n1\n") ==
         "line 3: the line ends too early; allowed: a number");
 }
