@@ -287,7 +287,7 @@ class Pages(Case):
 
 
 class Kernels(Case):
-    NAME = "_ZN6speedwell4cuda12_GLOBAL__N_114example_kernelIfEEvPT_"
+    NAME = "_ZN9speedwell4cuda12_GLOBAL__N_114example_kernelIfEEvPT_"
 
     def setUp(self):
         super().setUp()
