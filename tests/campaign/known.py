@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Systems of which Speedwell has said something false, or which are the simplest of their kind: every
-campaign begins with them."""
+"""Systems of which Speedwell has said something false, or which are the simplest of their kind:
+every campaign begins with them."""
 
 from __future__ import annotations
 

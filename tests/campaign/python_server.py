@@ -36,7 +36,8 @@ def _call(request: dict[str, Any]) -> tuple[Any, Any]:
     if method == "stack":
         result = speedwell.solve(_laid_out(a, request["order"])[np.newaxis], b, **options)
     elif method.startswith("solve"):
-        result = speedwell.solve(_laid_out(a, request["order"]), b, return_info=with_info, **options)
+        laid_out = _laid_out(a, request["order"])
+        result = speedwell.solve(laid_out, b, return_info=with_info, **options)
     else:
         transposed = method.startswith("transposed")
         given = _laid_out(a.T if transposed else a, request["order"])
