@@ -324,6 +324,35 @@ std::vector<CommandWords>::const_iterator command_of(const std::vector<CommandWo
       meant.empty() ? ";" : meant, fmt::join(names, ", ")));
 }
 
+/// "help COMMAND" as "COMMAND --help", and "help" alone as "--help"; other words as they are.
+std::vector<std::string> without_help(const std::vector<std::string>& words) {
+  const bool asks =
+      !words.empty() && words[0] == "help" && (words.size() == 1 || !words[1].starts_with('-'));
+  if (!asks) return words;
+  std::vector<std::string> rest(words.begin() + 1, words.end());
+  const std::size_t most = !rest.empty() && rest[0] == "predict" ? 2 : 1;
+  if (rest.size() > most)
+    throw UsageError(
+        fmt::format("unknown argument '{}'; allowed are those of 'speedwell help --help'",
+                    printable(rest[most])));
+  rest.emplace_back("--help");
+  return rest;
+}
+
+/// Gives the words behind "--" to the arguments that have none yet.
+void take_operands(const CLI::App& app, const CommandWords& command,
+                   const std::vector<std::string>& operands) {
+  auto next = std::ranges::find_if(command.positionals,
+                                   [&](const Positional& one) { return app.count(one.name) == 0; });
+  for (const std::string& word : operands) {
+    if (next == command.positionals.end() || word.empty())
+      throw UsageError(
+          fmt::format("unknown argument '{}'; allowed are those of 'speedwell {} --help'",
+                      printable(word), command.name));
+    *next++->target = word;
+  }
+}
+
 /// What a command prints that only prints.
 std::string text_of(const std::vector<CommandWords>& table, const CommandWords& command,
                     const std::string& topic) {
@@ -343,11 +372,12 @@ std::string text_of(const std::vector<CommandWords>& table, const CommandWords& 
 
 }  // namespace
 
-Arguments parse_arguments(const std::vector<std::string>& words, const std::string* settings) {
+Arguments parse_arguments(const std::vector<std::string>& given, const std::string* settings) {
+  const std::vector<std::string> words = without_help(given);
   Arguments arguments;
   const std::vector<CommandWords> table = command_table(arguments);
   CLI::App app(tagline, "speedwell");
-  app.set_version_flag("--version",
+  app.set_version_flag("-V,--version",
                        fmt::format("speedwell {} ({})", SPEEDWELL_VERSION, SPEEDWELL_REVISION));
   app.allow_extras()->require_subcommand(0, 1);
   std::vector<CLI::App*> apps;
@@ -361,7 +391,7 @@ Arguments parse_arguments(const std::vector<std::string>& words, const std::stri
   const auto command = command_of(table, words);
   const bool is_known = command != table.end();
   const Options none;
-  Normalizer normalizer(is_known ? command->name : "", is_known ? command->options : none);
+  Normalizer normalizer(is_known ? command->options : none);
   std::vector<std::string> rest = is_known ? normalizer(words) : words;
   if (settings != nullptr && is_known) {
     const std::string path = normalizer.value("--settings");
@@ -383,10 +413,11 @@ Arguments parse_arguments(const std::vector<std::string>& words, const std::stri
   }
   if (!is_known) refuse_command(table, words);
   for (std::size_t i = 0; i < table.size(); ++i) require_no_extras(*apps[i], table[i]);
+  const CLI::App& read = *apps[static_cast<std::size_t>(command - table.begin())];
+  take_operands(read, *command, normalizer.operands());
   if (command->command == Command::verify && arguments.submission.empty())
     throw UsageError(
         "FOLDER, the submission to check, is missing; allowed: speedwell verify FOLDER");
-  const CLI::App& read = *apps[static_cast<std::size_t>(command - table.begin())];
   const bool has_settings =
       command->command != Command::info && command->command != Command::verify;
   const bool is_whole = arguments.settings.empty() || settings != nullptr || arguments.predict.on;

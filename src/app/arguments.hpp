@@ -75,7 +75,8 @@ struct Arguments {
   std::string text;                                ///< print: help, version and the like
   std::string topic;                               ///< completion: a shell; man: a command
   BenchmarkOptions options{.run = default_run()};  ///< mxp, hpl: without the values in `choices`
-  HplDat choices = choices_of({});     ///< mxp, hpl: options that HPL.dat may give in their place
+  HplDat choices =
+      choices_of(BenchmarkOptions{});  ///< mxp, hpl: options that HPL.dat may give in their place
   std::string dat;                     ///< path of an HPL.dat (-i); empty: none was given
   bool may_take_dat = false;           ///< whether an HPL.dat in the current folder is read
   std::int64_t hpl_n = 0, hpl_nb = 0;  ///< bench, compare: of HPL; 0: chosen

@@ -20,7 +20,6 @@
 #include "comm/agreement.hpp"
 #include "core/option_range.hpp"
 #include "io/hpl_dat.hpp"
-#include "io/json.hpp"
 #include "io/settings.hpp"
 #include "report/benchmark_json.hpp"
 #include "report/benchmark_report.hpp"
@@ -101,10 +100,9 @@ struct RunFiles {
 
   void write(const std::function<ordered_json()>& document, bool last) const {
     const auto is_due = [&](const std::string& path) {
-      return !path.empty() && (last || is_replaced(path));
+      return !path.empty() && (last || is_rewritten(path));
     };
-    if (is_due(arguments.json))
-      try_file(arguments.json, [&] { write_json(arguments.json, document()); });
+    if (is_due(arguments.json)) try_json(arguments.json, document);
     if (trace && is_due(arguments.trace))
       try_file(arguments.trace, [&] { trace->write(arguments.trace, command_line); });
   }

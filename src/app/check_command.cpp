@@ -11,7 +11,6 @@
 #include "check/node_check.hpp"
 #include "comm/agreement.hpp"
 #include "host/processor.hpp"
-#include "io/json.hpp"
 #include "io/text.hpp"
 #include "report/check_report.hpp"
 
@@ -53,9 +52,7 @@ int run_check(const Communicator& world, const Arguments& arguments,
       });
     }
     if (!arguments.json.empty())
-      try_file(arguments.json, [&] {
-        write_json(arguments.json, json_of_check(summary, begin, command_line, notes));
-      });
+      try_json(arguments.json, [&] { return json_of_check(summary, begin, command_line, notes); });
     print(check_report(summary, notes));
     status = summary.findings.empty() ? 0 : 1;
   });

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "app/output.hpp"
+
 namespace speedwell {
 
 namespace {
@@ -151,7 +153,10 @@ Option blas_option(Arguments& arguments) {
 }
 
 Option json_option(Arguments& arguments) {
-  return file("--json", "Write the report as JSON too", arguments.json);
+  return file("--json",
+              "Write the report as JSON too; to standard output by -, and the text to standard "
+              "error",
+              arguments.json);
 }
 
 Options monitor_options(MonitorArguments& monitor) {
@@ -448,6 +453,15 @@ Options predict_solve_options(Arguments& a) {
   append(all, place_options(a.options.run));
   all.push_back(json_option(a));
   return all;
+}
+
+Options info_options(Arguments& a) {
+  Option json = file("--json",
+                     "Write all of it as JSON too; by -, or where no file follows, JSON alone to "
+                     "standard output",
+                     a.json);
+  json.usual = standard_output;
+  return {std::move(json)};
 }
 
 Options calibrate_options(Arguments& a) {

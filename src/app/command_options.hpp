@@ -21,5 +21,6 @@ Options predict_options(Arguments& arguments);
 Options predict_solve_options(Arguments& arguments);
 /// The options of `speedwell predict --calibrate`.
 Options calibrate_options(Arguments& arguments);
+Options info_options(Arguments& arguments);
 
 }  // namespace speedwell

@@ -121,7 +121,7 @@ std::vector<CommandWords> predict_commands(Arguments& a) {
 }
 
 std::vector<CommandWords> other_commands(Arguments& a) {
-  return {{"info", Command::info, "What Speedwell finds on this node", {}, {}, false},
+  return {{"info", Command::info, "What Speedwell finds on this node", {}, info_options(a), false},
           {"verify",
            Command::verify,
            "Check a folder of bench --submission: scores, residuals, rules",
@@ -135,6 +135,18 @@ std::vector<CommandWords> other_commands(Arguments& a) {
            {{"SHELL", "Shell", &a.topic, {"bash", "zsh"}, true}},
            {},
            false}};
+}
+
+CommandWords help_command(const std::vector<CommandWords>& others, Arguments& a) {
+  std::vector<std::string> words;
+  for (const CommandWords& one : others)
+    if (one.word() == one.name) words.push_back(one.name);
+  return {"help",
+          Command::print,
+          "Print the help of a command, as COMMAND --help does",
+          {{"COMMAND", "Command (default: an overview)", &a.topic, std::move(words)}},
+          {},
+          false};
 }
 
 CommandWords man_command(const std::vector<CommandWords>& others, Arguments& a) {
@@ -156,6 +168,7 @@ std::vector<CommandWords> command_table(Arguments& a) {
   std::vector<CommandWords> all = run_commands(a);
   std::ranges::move(predict_commands(a), std::back_inserter(all));
   std::ranges::move(other_commands(a), std::back_inserter(all));
+  all.push_back(help_command(all, a));
   all.push_back(man_command(all, a));
   return all;
 }

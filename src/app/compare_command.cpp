@@ -17,7 +17,6 @@
 #include "compare/gallery_contest.hpp"
 #include "compare/level_contest.hpp"
 #include "io/gnuplot.hpp"
-#include "io/json.hpp"
 #include "report/compare_json.hpp"
 #include "report/compare_plot.hpp"
 #include "report/compare_report.hpp"
@@ -88,10 +87,9 @@ int hold(const Communicator& world, const Arguments& arguments,
   const auto keep = [&](const std::vector<Comparison>& done) {
     on_rank_0(world, [&] {
       const std::string& path = arguments.json;
-      if (path.empty() || !(is_replaced(path) || done.size() == all.size())) return;
-      try_file(path, [&] {
-        write_json(path,
-                   json_of_comparisons(setup, done, arguments.repeat, begin, command_line, notes));
+      if (path.empty() || !(is_rewritten(path) || done.size() == all.size())) return;
+      try_json(path, [&] {
+        return json_of_comparisons(setup, done, arguments.repeat, begin, command_line, notes);
       });
     });
   };

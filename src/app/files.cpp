@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* json_name = "--json";
+
 /// A file of a command.
 struct NamedFile {
   std::string option;  ///< option or argument that gives the path: "--json", "A"
@@ -44,7 +46,7 @@ CommandFiles files_of(const Arguments& arguments, const ProfilePlace& place, con
                       {"standard output", "/dev/stdout"},
                       {"standard error", "/dev/stderr"}},
                      {{"-o", solve.x},
-                      {"--json", arguments.json},
+                      {json_name, arguments.json},
                       {"--save-settings", arguments.save_settings},
                       {"--report", solve.report},
                       {"--trace", arguments.trace},
@@ -69,13 +71,27 @@ bool same_file(const std::string& output, const std::string& other) {
   return (one == two && !one.empty()) || fs::equivalent(output, other, error);
 }
 
+/// Refuses standard output as the file of another option. @throws UsageError
+void require_json(const std::string& option) {
+  if (option == json_name) return;
+  throw UsageError(fmt::format(
+      "{}: '-' would be standard output, to which only {} writes; allowed: a file name, './-' too",
+      option, json_name));
+}
+
 }  // namespace
 
 void check_files(const Arguments& arguments, const ProfilePlace& place, const HplDat* dat) {
   auto [before, outputs] = files_of(arguments, place, dat);
   if (!arguments.submission.empty()) outlive_streams();
+  if (arguments.json == standard_output) leave_output_to_json();
   for (const NamedFile& output : outputs) {
     if (output.path.empty()) continue;
+    if (output.path == standard_output) {
+      require_json(output.option);
+      outlive_streams();
+      continue;
+    }
     check_writable(output.path, output.option);
     for (const NamedFile& other : before)
       if (!other.path.empty() && same_file(output.path, other.path))

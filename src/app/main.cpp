@@ -19,7 +19,9 @@
 #include "app/check_command.hpp"
 #include "app/compare_command.hpp"
 #include "app/environment_check.hpp"
+#include "app/files.hpp"
 #include "app/info.hpp"
+#include "app/mpi_launch.hpp"
 #include "app/output.hpp"
 #include "app/profile_place.hpp"
 #include "app/solve_command.hpp"
@@ -58,29 +60,6 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// Whether a launcher has started several ranks. (A script of a Slurm job is one process, whatever
-/// the job's SLURM_NTASKS.)
-bool launched_as_several() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
-    if (const auto ranks = positive_number(std::getenv(name)); ranks && *ranks > 1) return true;
-  return false;
-}
-
-/// Prints what needs neither ranks nor a device, such as help, where no launcher has started
-/// several ranks: so that it works where MPI does not, as on a node for logging in or building.
-/// Returns nothing where there is more to do, or an error to tell.
-std::optional<int> print_alone(int argc, char** argv) {
-  if (launched_as_several()) return std::nullopt;
-  try {
-    const Arguments arguments = parse_arguments({argv + 1, argv + argc});
-    if (arguments.command != Command::print) return std::nullopt;
-    print(arguments.text);
-    return 0;
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
-}
-
 /// `speedwell predict` simulates all ranks in one process, on SimGrid's MPI: a program of its own
 /// takes the place of this one. Returns the exit status where there is nothing to predict, and
 /// nothing where the command is one for this program: ranks of a launcher refuse together.
@@ -111,6 +90,28 @@ void choose_blas(Arguments& arguments) {
   else
     ::setenv("SPEEDWELL_BLAS", arguments.blas.c_str(), 1);
   is_other_blas();
+}
+
+/// Runs what needs neither other ranks nor MPI where no launcher has started several: so that it
+/// works where MPI does not, as on a node for logging in or building. Refuses bad words too.
+/// Returns nothing where there is more to do.
+std::optional<int> run_alone(const std::vector<std::string>& words) {
+  if (launched_as_several()) return std::nullopt;
+  allowed_cpu_isa();
+  Arguments arguments = parse_arguments({words.begin() + 1, words.end()});
+  int status = 0;
+  if (arguments.command == Command::print) {
+    print(arguments.text);
+  } else if (arguments.command == Command::info) {
+    choose_blas(arguments);
+    check_files(arguments, {});
+    run_info(arguments.json, 1, [] { return CoreShare{processor_info()}; });
+  } else if (arguments.command == Command::verify) {
+    status = verify_submission(arguments.submission);
+  } else {
+    return std::nullopt;
+  }
+  return std::max(status, lost_status());
 }
 
 /// The arguments of the command line and of the settings that it names, the same on all ranks.
@@ -180,7 +181,10 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
       return run_calibration(world, arguments);
     case Command::info: {
       const CoreShare share = core_share(world);
-      on_rank_0(world, [&] { print(info_text(world.size(), share)); });
+      on_rank_0(world, [&] {
+        check_files(arguments, {});
+        run_info(arguments.json, world.size(), [&] { return share; });
+      });
       return 0;
     }
     case Command::verify: {
@@ -216,7 +220,10 @@ int run(int& argc, char**& argv) {
   const double limit = launch_limit({argv, argv + argc});
   std::optional<ProcessWatch> watch;  // outlives what it watches
   watch.emplace(limit, "to start", "MPI_Init");
+  start_without_daemon();
+  std::optional<MpiStartGuard> guard(std::in_place);
   const MpiSession mpi(argc, argv);
+  guard.reset();
   const SteadyClock clock;
   const RunWatch between_runs(MPI_COMM_WORLD, clock, limit);
   const RunContext context(clock, between_runs.stalls());
@@ -246,7 +253,7 @@ int main(int argc, char** argv) {
   ::alarm(0);  // set by start_limit.cpp
   return speedwell::finish(speedwell::ending_of([&] {
     speedwell::prepare_streams();
-    if (const auto status = speedwell::print_alone(argc, argv)) return *status;
+    if (const auto status = speedwell::run_alone({argv, argv + argc})) return *status;
     if (const auto status = speedwell::predict(argc, argv)) return *status;
     speedwell::prepare_cuda();
     speedwell::settle_blas_kernels();  // before MPI's threads run

@@ -58,7 +58,7 @@ void append(Options& all, Options more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-Normalizer::Normalizer(std::string command, const Options& options) : command_(std::move(command)) {
+Normalizer::Normalizer(const Options& options) {
   for (const Option& option : options)
     for (const std::string& name : names_of(option)) known_[name] = &option;
 }
@@ -86,15 +86,15 @@ std::vector<std::string> Normalizer::operator()(const std::vector<std::string>& 
     std::string word = long_form(words[i]);
     const std::string name = word.substr(0, word.find('='));
     const auto found = known_.find(name);
-    if (word == "--")
-      throw UsageError(fmt::format(
-          "unknown argument '--'; allowed are those of 'speedwell {} --help'", command_));
+    if (word == "--") {
+      operands_.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+      break;
+    }
     if (found != known_.end() && found->second->is_flag()) {
       take_flag(*found->second, word);
     } else if (found != known_.end()) {
       const Option& option = *found->second;
-      const bool is_usual = !option.usual.empty() &&
-                            (i + 1 == words.size() || !read<double>(words[i + 1]).has_value());
+      const bool is_usual = !option.usual.empty() && !has_value(option, words, i + 1);
       if (word == name) word += "=" + (is_usual ? option.usual : next_value(option, words, ++i));
       if (word.size() == name.size() + 1) reject(option.names, "", option.allowed);
       require_first(option.names, word.substr(name.size() + 1));
@@ -104,12 +104,21 @@ std::vector<std::string> Normalizer::operator()(const std::vector<std::string>& 
   return result;
 }
 
+bool Normalizer::is_option(const std::string& word) const {
+  return word.size() > 1 && word[0] == '-' &&
+         (word[1] == '-' || known_.count(long_form(word).substr(0, word.find('='))) > 0);
+}
+
+/// Whether word i is the value of an option that may stand alone.
+bool Normalizer::has_value(const Option& option, const std::vector<std::string>& words,
+                           std::size_t i) const {
+  if (i >= words.size()) return false;
+  return option.placeholder == "NUMBER" ? read<double>(words[i]).has_value() : !is_option(words[i]);
+}
+
 std::string Normalizer::next_value(const Option& option, const std::vector<std::string>& words,
                                    std::size_t i) const {
-  const bool is_option =
-      i < words.size() && words[i].size() > 1 && words[i][0] == '-' &&
-      (words[i][1] == '-' || known_.count(long_form(words[i]).substr(0, words[i].find('='))) > 0);
-  if (i >= words.size() || is_option)
+  if (i >= words.size() || is_option(words[i]))
     throw UsageError(
         fmt::format("{}: the value is missing; allowed: {}", option.names, option.allowed));
   return words[i];

@@ -43,7 +43,7 @@ struct Option {
   std::string allowed;  ///< allowed values, for messages
   /// Reads the value and stores it. @throws UsageError if it is not allowed
   std::function<void(const std::string& value)> set;
-  std::string usual{};  ///< the value where no number follows; empty: there must be a value
+  std::string usual{};  ///< the value where none follows; empty: there must be a value
   std::string once{};   ///< all names of which one may be given; empty: `names`
 
   bool is_flag() const { return placeholder.empty(); }
@@ -148,13 +148,16 @@ using Options = std::vector<Option>;
 void append(Options& all, Options more);
 
 /// Rewrites options as "--name=value", so that a value which begins with a dash is read as a value,
-/// and an empty or missing value is refused. Refuses an option that is given twice.
+/// and an empty or missing value is refused. Refuses an option that is given twice. The word "--"
+/// ends the options.
 class Normalizer {
  public:
   /// `options` must outlive the object.
-  Normalizer(std::string command, const Options& options);
+  explicit Normalizer(const Options& options);
   /// The words of a command line, rewritten. @throws UsageError
   std::vector<std::string> operator()(const std::vector<std::string>& words);
+  /// The words behind "--", which are not among those that the operator returns.
+  const std::vector<std::string>& operands() const { return operands_; }
   /// Whether an option was given. @param names as in Option::names
   bool given(const std::string& names) const { return seen_.count(names) > 0; }
   /// The value that was given, as a word; empty if none was.
@@ -162,14 +165,16 @@ class Normalizer {
 
  private:
   std::string long_form(const std::string& word) const;
+  bool is_option(const std::string& word) const;
+  bool has_value(const Option& option, const std::vector<std::string>& words, std::size_t i) const;
   std::string next_value(const Option& option, const std::vector<std::string>& words,
                          std::size_t i) const;
   void take_flag(const Option& option, const std::string& word);
   void require_first(const std::string& names, const std::string& value = "");
 
-  std::string command_;
   std::map<std::string, const Option*> known_;
   std::map<std::string, std::string> seen_;  // with the values
+  std::vector<std::string> operands_;
 };
 
 }  // namespace speedwell

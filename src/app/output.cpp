@@ -10,8 +10,10 @@
 #include <cerrno>
 #include <csignal>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "io/file.hpp"
+#include "io/json.hpp"
 #include "io/output_file.hpp"
 #include "io/text.hpp"
 
@@ -39,6 +41,9 @@ void write_or_throw(int descriptor, std::string_view text, const std::string& wh
     throw Fault(fmt::format("cannot write {}: {}", where, error_text(error)));
 }
 
+constexpr const char* to_output = "to standard output";
+constexpr const char* to_error = "to standard error";
+
 /// What could not be written. As the streams, it is the process's.
 struct Losses {
   bool outlived = false;             ///< streams may be lost
@@ -62,6 +67,12 @@ void write_report(int descriptor, std::string_view text, const std::string& wher
   }
 }
 
+/// Where print() writes.
+int& report_descriptor() {
+  static int descriptor = STDOUT_FILENO;
+  return descriptor;
+}
+
 bool is_closed(int descriptor) {
   return ::fcntl(descriptor, F_GETFD) == -1;
 }
@@ -79,7 +90,12 @@ void prepare_streams() {
 }
 
 void print(std::string_view text) {
-  write_report(STDOUT_FILENO, text, "to standard output");
+  const int where = report_descriptor();
+  write_report(where, text, where == STDOUT_FILENO ? to_output : to_error);
+}
+
+void leave_output_to_json() {
+  report_descriptor() = STDERR_FILENO;
 }
 
 void outlive_streams() {
@@ -96,6 +112,19 @@ void try_file(const std::string& path, const std::function<void()>& write) {
   if (ending.status != 0 || files.contains(path)) files[path] = ending.status;
 }
 
+void try_json(const std::string& path, const std::function<nlohmann::ordered_json()>& document) {
+  try_file(path, [&] {
+    if (path == standard_output)
+      write_or_throw(STDOUT_FILENO, json_text(document()), to_output);
+    else
+      write_json(path, document());
+  });
+}
+
+bool is_rewritten(const std::string& path) {
+  return path != standard_output && is_replaced(path);
+}
+
 int lost_status() {
   constexpr int fault = 3;
   int status = losses().stream ? fault : 0;
@@ -110,7 +139,7 @@ void ReportOutput::print(std::string_view text) {
   printed_ += text;
   if (!file_.empty() && is_replaced(file_)) save();
   if (to_error_)
-    write_report(STDERR_FILENO, text, "to standard error");
+    write_report(STDERR_FILENO, text, to_error);
   else
     speedwell::print(text);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,7 @@ namespace speedwell {
 /// @throws Fault if standard output is closed
 void prepare_streams();
 
-/// Writes the text to standard output.
+/// Writes the text to standard output, or, after leave_output_to_json(), to standard error.
 /// @throws Fault if not all of it could be written: a full disk, a closed pipe; after
 ///         outlive_streams() it complains once instead, and lost_status() tells
 void print(std::string_view text);
@@ -30,6 +31,19 @@ void outlive_streams();
 /// Runs `write`, which writes the file of this path. Where it fails, complains, once for each path,
 /// and the command goes on, since it may have others to write; lost_status() tells.
 void try_file(const std::string& path, const std::function<void()>& write);
+
+/// The file name by which --json means standard output.
+inline constexpr std::string_view standard_output = "-";
+
+/// From now on, what print() gets goes to standard error: standard output has a document alone.
+void leave_output_to_json();
+
+/// try_file() of a JSON document, by write_json(), or to standard output.
+void try_json(const std::string& path, const std::function<nlohmann::ordered_json()>& document);
+
+/// Whether a document at this path may be written again and again: not so a pipe, a device and
+/// standard output.
+bool is_rewritten(const std::string& path);
 
 /// The exit status for what could not be written: 0 where nothing is lost. A file whose last
 /// try_file() has succeeded is not.

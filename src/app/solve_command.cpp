@@ -16,7 +16,7 @@
 #include "comm/agreement.hpp"
 #include "core/numbers.hpp"
 #include "device/checksum_keys.hpp"
-#include "io/json.hpp"
+#include "io/output_file.hpp"
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
 #include "setup/run_sensors.hpp"
@@ -86,7 +86,7 @@ void report(const Arguments& arguments, const SolveRun& run, const Solution& sol
   const std::string& path = arguments.solve.report;
   if (!path.empty()) try_file(path, [&] { write_whole(path, text); });
   if (!arguments.json.empty())
-    try_file(arguments.json, [&] { write_json(arguments.json, json_of_solution(run, solution)); });
+    try_json(arguments.json, [&] { return json_of_solution(run, solution); });
   if (run.bad_pivot < 0) print(text);
   if (!solution.doubt.empty() && !is_failed_by_doubt(run, solution))
     complain("warning: " + solution.doubt);

@@ -7,7 +7,6 @@
 #include "app/output.hpp"
 #include "bench/tune.hpp"
 #include "comm/agreement.hpp"
-#include "io/json.hpp"
 #include "report/tune_report.hpp"
 #include "setup/rates.hpp"
 
@@ -57,9 +56,8 @@ int run_tune(const Communicator& world, const Arguments& arguments, const Profil
   keep_rates(world, place);
   on_rank_0(world, [&] {
     if (!arguments.json.empty())
-      try_file(arguments.json, [&] {
-        write_json(arguments.json,
-                   json_of_tuning(all, arguments.budget, place.path, command_line, notes));
+      try_json(arguments.json, [&] {
+        return json_of_tuning(all, arguments.budget, place.path, command_line, notes);
       });
     print(tune_end(place.path));
   });

@@ -20,7 +20,6 @@
 #include "app/output.hpp"
 #include "comm/communicator.hpp"
 #include "io/gnuplot.hpp"
-#include "io/json.hpp"
 #include "paper/predicted.hpp"
 #include "paper/scale.hpp"
 #include "paper/search.hpp"
@@ -154,7 +153,7 @@ void write_document(const Arguments& arguments, nlohmann::ordered_json document,
                     const std::string& command_line) {
   if (arguments.json.empty()) return;
   document["command_line"] = command_line;
-  try_file(arguments.json, [&] { write_json(arguments.json, document); });
+  try_json(arguments.json, [&] { return document; });
 }
 
 int predict_steps(const paper::Scenario& scenario, const Arguments& arguments,

@@ -36,7 +36,7 @@ void options(std::string_view bytes) {
   const std::size_t command = static_cast<unsigned char>(bytes[0]) % all.commands.size();
   const std::vector<std::string> words = words_of(bytes.substr(1));
   read_or_refuse([&] {
-    Normalizer normalizer("command", all.commands.at(command));
+    Normalizer normalizer(all.commands.at(command));
     for (const std::string& word : normalizer(words)) {
       const std::size_t end = std::min(word.find('='), word.size());
       const auto found = all.by_name.at(command).find(word.substr(0, end));
