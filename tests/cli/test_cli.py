@@ -101,7 +101,7 @@ BAD_INPUT = [
     (("bench", "-i", "x"), ["unknown option", "-i"]),
     (("tune", "-NB", "3"), ["unknown option", "--nb"]),
     (("mxp", "12"), ["12"]),
-    (("mxp", "--"), ["--"]),
+    (("mxp", "--", "-z"), ["unknown argument", "-z"]),
     (("mxp", "-N", "100", "-N", "200"), ["--n", "more than once"]),
     (("mxp", "-N", "100", "--n=100"), ["--n", "more than once"]),
     (("mxp", "-NB", "32", "--nb", "32"), ["--nb", "more than once"]),
@@ -211,7 +211,7 @@ class BadInput(Case):
 class Help(Case):
     def test_printed_once(self):
         for ranks in 0, 2:
-            for words in (("--help",), ("-h",), ("mxp", "--help"), ("hpl", "--help"),
+            for words in (("--help",), ("-h",), ("help",), ("mxp", "--help"), ("hpl", "--help"),
                           ("bench", "--help"), ("tune", "--help"), ("solve", "--help"),
                           ("info", "--help")):
                 with self.subTest(ranks=ranks, words=words):

@@ -15,7 +15,7 @@ import unittest
 
 from test_cli import COMMAND, MPIEXEC, Case, run
 
-COMMANDS = ("solve mxp hpl bench compare tune check predict info verify examples completion man").split()
+COMMANDS = ("solve mxp hpl bench compare tune check predict info verify examples completion help man").split()
 PAGES = [*COMMANDS, "predict-mxp", "predict-hpl", "predict-bench", "predict-solve"]
 
 
@@ -34,6 +34,19 @@ class Help(Case):
 
     def test_compare_names_its_solvers(self):
         self.assertIn("HPL-MxP, HPL, solve and LAPACK", run("compare", "--help").out)
+
+    def test_help_of_a_command(self):
+        for words in ((), ("mxp",), ("predict",), ("predict", "hpl"), ("help",)):
+            outcome = run("help", *words)
+            self.assert_status(outcome, 0)
+            self.assertEqual(outcome.out, run(*words, "--help").out)
+        self.assert_refused(run("help", "mpx"), "unknown command 'mpx'", "did you mean 'mxp'?")
+        self.assert_refused(run("help", "mxp", "hpl"), "unknown argument 'hpl'")
+        self.assertEqual(run("help", "mxp", ranks=2).out, run("mxp", "--help").out)
+
+    def test_version_by_a_letter(self):
+        self.assertEqual(run("-V").out, run("--version").out)
+        self.assertRegex(run("-V").out, r"\Aspeedwell \d")
 
     def test_nothing_unreadable(self):
         for command in PAGES:
@@ -69,9 +82,11 @@ class Printing(Case):
     def test_without_mpi(self):
         """Where no launcher has started ranks, what is only printed needs no MPI."""
         broken = {"OMPI_MCA_btl": "nothing", "OMPI_MCA_pml": "nothing"}
-        self.assertNotEqual(run("info", environment=broken).status, 0)
-        for words in (("--help",), ("--version",), ("examples",), ("man",), ("completion", "bash")):
+        self.assertNotEqual(run("mxp", "-N", "96", environment=broken).status, 0)
+        for words in (("--help",), ("--version",), ("examples",), ("man",), ("completion", "bash"), ("info",)):
             self.assert_status(run(*words, environment=broken), 0)
+        for words in (("frobnicate",), ("verify", "/nowhere"), ("mxp", "-z")):
+            self.assert_refused(run(*words, environment=broken), words[-1])
 
     def test_rank_0_prints(self):
         self.assertEqual(run("examples", ranks=2).out, run("examples").out)

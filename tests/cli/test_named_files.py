@@ -90,6 +90,12 @@ class OneFileTwice(InFolderOfFiles):
                           f"[ {stream} = 1 ] || cat x >&2; exit $status")
                 self.assert_refused(shell(script), f"{name} and --json both name '{file}'")
 
+    def test_standard_output_is_the_file_of_json_alone(self):
+        self.put("A.mtx", SYSTEM)
+        for words in (("solve", "A.mtx", "-o", "-"), ("solve", "A.mtx", "--report", "-"),
+                      (*SMALL, "--trace", "-"), (*SMALL, "--save-settings", "-")):
+            self.assert_kept(words, words[-2], "only --json writes", "./-")
+
     def test_options(self):
         self.put("A.mtx", SYSTEM)
         self.put("profile.json", "")

@@ -101,7 +101,9 @@ class SameRun(Folder):
                 ("nonsense", ["no JSON object", path]),
                 ('{"schema": "speedwell-settings/9", "command": "mxp", "options": {}}', ["speedwell-settings/9"]),
                 ('{"schema": "speedwell-settings/1", "command": "mxp", "options": {"blocks": 3}}',
-                 ["unknown key 'blocks'"])):
+                 ["unknown key 'blocks'"]),
+                ('{"schema":"speedwell-settings/1","command":"mxp","options":{"n":300,"n":400}}',
+                 ["key 'n' given more than once"])):
             if text is not None:
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(text)

@@ -100,6 +100,42 @@ class Json(Case):
             with open(path) as file:
                 self.assertTrue(json.load(file)["passed"])
 
+    def test_standard_output(self):
+        """The document alone; the report goes to standard error."""
+        for words, ranks, label in ((("mxp", "-N", "64", "--repeat", "2"), 0, "The same run again"),
+                                    (("bench", "-N", "64"), 2, "The same run again"),
+                                    (("compare", "-N", "64", "--solvers", "mxp", "--repeat", "1"), 0, "GFLOPS"),
+                                    (("check", "--seconds", "1"), 0, "memory")):
+            with self.subTest(words), tempfile.TemporaryDirectory() as folder:
+                outcome = run(*words, "--json", "-", ranks=ranks, folder=folder)
+                self.assertEqual(outcome.complaints, [])
+                self.assertEqual(json.loads(outcome.out)["schema"], "speedwell/1")
+                self.assertIn(label, outcome.err)
+                self.assertEqual(os.listdir(folder), [])
+        self.assertEqual(len(json.loads(run("mxp", "-N", "64", "--repeat", "2", "--json=-").out)["runs"]), 2)
+        with open("/dev/full", "w") as full:
+            outcome = run("mxp", "-N", "64", "--json", "-", stdout=full)
+        self.assert_refused(outcome, "standard output", "No space left", status=3)
+        self.assertIn("The same run again", outcome.err)
+
+    def test_info(self):
+        text = run("info").out
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/info.json"
+            for ranks in 0, 2:
+                outcome = run("info", "--json", path, ranks=ranks)
+                self.assert_status(outcome, 0)
+                self.assertIn("\ndevice cuda ", outcome.out)
+                with open(path, encoding="utf-8") as file:
+                    self.assertEqual(json.load(file)["ranks"], max(ranks, 1))
+        document = json.loads(run("info", "--json").out)
+        self.assertEqual((document["schema"], document["benchmark"]), ("speedwell/1", "info"))
+        for key in ("version", "revision", "mpi", "host", "blas", "onednn", "processor", "large_pages"):
+            self.assertIn(document[key], text)
+        self.assertIn(" ".join(document["instruction_sets"]), text)
+        self.assertIn(document["device_cpu"]["description"], text)
+        self.assertEqual(bool(document["devices_cuda"]), document["why_no_gpus"] is None)
+
     def test_pipe(self):
         # Standard error is read until cat, which writes to it, has closed it too.
         outcome = shell('"$speedwell" mxp -N 64 --json >(cat >&2) > /dev/null')

@@ -45,6 +45,27 @@ TEST_CASE("every example is a command line that is understood") {
       CHECK(shown.contains(one.name));
 }
 
+TEST_CASE("words behind two dashes are no options") {
+  const Arguments files = parse_arguments({"solve", "A.npy", "--strict", "--", "-b.npy"});
+  CHECK(files.solve.a == "A.npy");
+  CHECK(files.solve.b == "-b.npy");
+  CHECK(files.solve.options.strict);
+  CHECK(parse_arguments({"solve", "--", "--help", "-V"}).solve.b == "-V");
+  CHECK(parse_arguments({"verify", "--", "--"}).submission == "--");
+  CHECK(parse_arguments({"mxp", "--seed", "7", "--"}).options.seed == 7);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"mxp", "--", "--seed"}, {"solve", "A", "b", "--", "c"}, {"solve", "A", "--", ""}})
+    CHECK_THROWS_AS(parse_arguments(words), UsageError);
+}
+
+TEST_CASE("the file of info's JSON may be left out") {
+  CHECK(parse_arguments({"info"}).json.empty());
+  CHECK(parse_arguments({"info", "--json"}).json == "-");
+  CHECK(parse_arguments({"info", "--json", "-"}).json == "-");
+  CHECK(parse_arguments({"info", "--json", "facts.json"}).json == "facts.json");
+  CHECK_THROWS_AS(parse_arguments({"info", "--json", "--json"}), UsageError);
+}
+
 TEST_CASE("distances of words") {
   CHECK(distance("", "") == 0);
   CHECK(distance("abc", "") == 3);
@@ -133,6 +154,9 @@ TEST_CASE("settings that are refused name the key") {
            {with(R"("look_ahead": 1)"), "unknown key 'look_ahead'; did you mean '--lookahead'?"},
            {with(R"("settings": "t.json")"), "unknown key 'settings'"},
            {with(R"("n": 0)"), "'0' is not allowed"},
+           {with(R"("n": 300, "nb": 32, "n": 300)"), "key 'n' given more than once"},
+           {R"({"schema": "speedwell-settings/1", "options": {}, "command": "mxp", "options": {}})",
+            "key 'options' given more than once"},
            {with(R"("n": null)"), "'n' is null"},
            {with(R"("n": [])"), "'n' is []"},
            {with(R"("n": [[1]])"), "'n' is [[1]]"},
