@@ -20,6 +20,7 @@
 #include "comm/agreement.hpp"
 #include "core/option_range.hpp"
 #include "io/hpl_dat.hpp"
+#include "io/output_file.hpp"
 #include "io/settings.hpp"
 #include "report/benchmark_json.hpp"
 #include "report/benchmark_report.hpp"

@@ -97,12 +97,12 @@ void choose_blas(Arguments& arguments) {
 /// Returns nothing where there is more to do.
 std::optional<int> run_alone(const std::vector<std::string>& words) {
   if (launched_as_several()) return std::nullopt;
-  allowed_cpu_isa();
   Arguments arguments = parse_arguments({words.begin() + 1, words.end()});
   int status = 0;
   if (arguments.command == Command::print) {
     print(arguments.text);
   } else if (arguments.command == Command::info) {
+    allowed_cpu_isa();
     choose_blas(arguments);
     check_files(arguments, {});
     run_info(arguments.json, 1, [] { return CoreShare{processor_info()}; });
