@@ -7,7 +7,7 @@
 
 #include "check/outliers.hpp"
 #include "core/numbers.hpp"
-#include "report/sensor_text.hpp"
+#include "document/sensor_text.hpp"
 
 namespace speedwell {
 
