@@ -14,7 +14,7 @@ export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHD
 
 library_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libdnnl-dev libfmt-dev
   nlohmann-json3-dev libhwloc-dev libzip-dev)
-program_packages=(libcli11-dev gnuplot-nox)  # the commands need these too
+further_packages=(gnuplot-nox)  # of `speedwell compare --plot`, and of predictions
 test_packages=(catch2 libblis-openmp-dev liblapacke-dev libboost-context-dev)
 check_packages=(doxygen)  # of the checks of the sources
 bundle_packages=(binutils xz-utils)
@@ -41,7 +41,7 @@ case "$system" in
 esac
 
 # For `speedwell predict`. That of Ubuntu 22.04 is too old (cmake/Paper.cmake).
-[ "$system" = ubuntu22.04 ] || program_packages+=(libsimgrid-dev)
+[ "$system" = ubuntu22.04 ] || further_packages+=(libsimgrid-dev)
 
 # fail STATUS MESSAGE: 2 for bad usage, 3 for a fault, as the speedwell command.
 fail() {
@@ -56,7 +56,8 @@ case ${SPEEDWELL_MPI:=openmpi} in
   mpich) library_packages+=(libmpich-dev mpich) optimized=mpich ;;
   *) fail 2 "SPEEDWELL_MPI is '$SPEEDWELL_MPI'; allowed: openmpi, mpich" ;;
 esac
-build_packages=("${library_packages[@]}" "${program_packages[@]}")
+command_packages=("${library_packages[@]}" libcli11-dev)
+build_packages=("${command_packages[@]}" "${further_packages[@]}")
 
 say() { echo "$script: $*" >&2; }
 
