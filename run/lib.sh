@@ -12,8 +12,9 @@ export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 # Build folders of the same flags share what was compiled.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-true}
 
-build_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libdnnl-dev libfmt-dev
-  nlohmann-json3-dev libcli11-dev libhwloc-dev libzip-dev gnuplot-nox)
+library_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libdnnl-dev libfmt-dev
+  nlohmann-json3-dev libhwloc-dev libzip-dev)
+further_packages=(gnuplot-nox)  # of `speedwell compare --plot`, and of predictions
 test_packages=(catch2 libblis-openmp-dev liblapacke-dev libboost-context-dev)
 check_packages=(doxygen)  # of the checks of the sources
 bundle_packages=(binutils xz-utils)
@@ -40,7 +41,7 @@ case "$system" in
 esac
 
 # For `speedwell predict`. That of Ubuntu 22.04 is too old (cmake/Paper.cmake).
-[ "$system" = ubuntu22.04 ] || build_packages+=(libsimgrid-dev)
+[ "$system" = ubuntu22.04 ] || further_packages+=(libsimgrid-dev)
 
 # fail STATUS MESSAGE: 2 for bad usage, 3 for a fault, as the speedwell command.
 fail() {
@@ -51,10 +52,12 @@ fail() {
 # The MPI, whose compilers and launcher have names of their own where Debian has both; and the preset
 # of the optimized build with it.
 case ${SPEEDWELL_MPI:=openmpi} in
-  openmpi) build_packages+=(libopenmpi-dev openmpi-bin) optimized=release ;;
-  mpich) build_packages+=(libmpich-dev mpich) optimized=mpich ;;
+  openmpi) library_packages+=(libopenmpi-dev openmpi-bin) optimized=release ;;
+  mpich) library_packages+=(libmpich-dev mpich) optimized=mpich ;;
   *) fail 2 "SPEEDWELL_MPI is '$SPEEDWELL_MPI'; allowed: openmpi, mpich" ;;
 esac
+command_packages=("${library_packages[@]}" libcli11-dev)
+build_packages=("${command_packages[@]}" "${further_packages[@]}")
 
 say() { echo "$script: $*" >&2; }
 

@@ -61,6 +61,7 @@ docs/prediction
 :caption: Arrays
 docs/python
 docs/solving
+docs/linking
 docs/names
 ```
 

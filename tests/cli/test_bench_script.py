@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests how many ranks run/bench starts, with a copy of it in a folder where cmake and mpirun are
-fakes. `speedwell info` is that of the command, which has emulated GPUs; any other command of speedwell is
+"""Tests how many ranks run/bench starts, and what run/setup builds, with copies of them in a folder
+where cmake and mpirun are fakes. `speedwell info` is that of the command, which has emulated GPUs; any other command of speedwell is
 a fake that prints its arguments.
 
 SPEEDWELL_COMMAND: the command with emulated GPUs.
@@ -20,6 +20,9 @@ from test_launchers import ROOT, executable
 
 # ssh: without it Open MPI does not start.
 TOOLS = ("bash", "basename", "dirname", "env", "grep", "id", "nproc", "ssh")
+CMAKE = """#!/usr/bin/env bash
+echo "$*" >>"$SPEEDWELL_CALLS"
+"""
 MPIRUN = """#!/usr/bin/env bash
 [ "$1" != --version ] || exit 0
 echo "ranks $2"
@@ -33,33 +36,41 @@ printf 'argument %s\\n' "$@"
 NO_LAUNCHER = r"OMPI_.*|PMI.*|SLURM_.*|SPEEDWELL_EMULATED_.*|CUDA_.*"
 
 
-class Ranks(unittest.TestCase):
+class Scripts(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.home = pathlib.Path(folder.name).resolve()
         (self.home / "run").mkdir()
-        for name in ("bench", "lib.sh"):
+        for name in ("bench", "setup", "lib.sh"):
             shutil.copy(ROOT / "run" / name, self.home / "run")
         self.tools = self.home / "tools"
         self.tools.mkdir()
         for tool in TOOLS:
             (self.tools / tool).symlink_to(shutil.which(tool))
-        executable(self.tools / "cmake", "#!/usr/bin/env bash\n")
+        executable(self.tools / "cmake", CMAKE)
         executable(self.tools / "mpirun", MPIRUN)
         self.speedwell = executable(self.home / "build/release/speedwell", SPEEDWELL)
 
-    def bench(self, *words, gpus=0, **environment):
-        """The end of run/bench, with the ranks it starts (None: by no mpirun) and what it says."""
+    def script(self, name, *words, **environment):
+        """The end of a script, with what it says."""
         clean = {k: v for k, v in os.environ.items() if not re.fullmatch(NO_LAUNCHER, k)}
-        done = subprocess.run([self.home / "run/bench", *words], stdin=subprocess.DEVNULL, text=True,
+        done = subprocess.run([self.home / "run" / name, *words], stdin=subprocess.DEVNULL, text=True,
                               capture_output=True, timeout=PATIENCE, cwd=self.home,
-                              env=clean | {"PATH": str(self.tools), "SPEEDWELL_EMULATED_GPUS": str(gpus),
-                                           "SPEEDWELL_EMULATED_MEMORY": str(1 << 30), **environment})
+                              env=clean | {"PATH": str(self.tools),
+                                           "SPEEDWELL_CALLS": str(self.home / "calls"), **environment})
+        done.said = [line for line in done.stderr.splitlines() if "Debian" not in line]
+        return done
+
+
+class Ranks(Scripts):
+    def bench(self, *words, gpus=0, **environment):
+        """The end of run/bench, with the ranks it starts (None: by no mpirun)."""
+        done = self.script("bench", *words, SPEEDWELL_EMULATED_GPUS=str(gpus),
+                           SPEEDWELL_EMULATED_MEMORY=str(1 << 30), **environment)
         ranks = re.search(r"^ranks (\d+)$", done.stdout, re.M)
         done.ranks = int(ranks.group(1)) if ranks else None
         done.arguments = re.findall(r"^argument (.*)$", done.stdout, re.M)
-        done.said = [line for line in done.stderr.splitlines() if "Debian" not in line]
         return done
 
     def assert_starts(self, ranks, done, *needles):
@@ -99,6 +110,35 @@ class Ranks(unittest.TestCase):
         refused = self.bench(OMPI_COMM_WORLD_SIZE="2")
         self.assertEqual((refused.returncode, len(refused.said)), (2, 1), refused.stderr)
         self.assertIn("run/setup", refused.said[0])
+
+
+class Setup(Scripts):
+    def calls(self, *words):
+        """The presets or folders that run/setup configures, builds and installs."""
+        done = self.script("setup", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        calls = self.home / "calls"
+        return calls.read_text().splitlines() if calls.exists() else []
+
+    def test_the_library_alone(self):
+        configured, built, installed = self.calls("--library", "/somewhere")
+        self.assertIn("--preset library ", configured)
+        self.assertIn(f"--build {self.home}/build/library ", built)
+        self.assertEqual(installed, f"--install {self.home}/build/library --prefix /somewhere")
+
+    def test_everything_and_nothing(self):
+        self.assertEqual(self.calls("--packages"), [])
+        configured, built = self.calls()
+        self.assertIn("--preset release ", configured)
+        self.assertIn(f"--build {self.home}/build/release ", built)
+
+    def test_refusals(self):
+        for words in ("--library",), ("--library", "here"), ("--libary", "/somewhere"):
+            refused = self.script("setup", *words)
+            self.assertEqual((refused.returncode, len(refused.said)), (2, 1), refused.stderr)
+        refused = self.script("setup", "--library", "/somewhere", SPEEDWELL_MPI="mpich")
+        self.assertEqual((refused.returncode, len(refused.said)), (2, 1), refused.stderr)
+        self.assertFalse((self.home / "calls").exists())
 
 
 if __name__ == "__main__":

@@ -450,7 +450,7 @@ BAD_WORDS = [
 
 # The same, of the machine and what does not fit it.
 BAD_FOR_MACHINE = [
-    (("mxp", "--machine", "h201"), ["'h201'", "a100-x4, b200, b200-cluster, cpu-cluster, gh200, h200, h200-cluster, h200-x8"]),
+    (("mxp", "--machine", "h201"), ["'h201'", "a100-x4, b200, b200-cluster, cpu-cluster, gh200, h100-cluster, h100-x8, h200, h200-cluster, h200-x8"]),
     (("mxp", "--machine", "/nowhere.json"), ["'/nowhere.json'", "No such file"]),
     (("mxp", "--machine", H200, "--ranks", "2"), ["2 ranks", "h200", "1 to 1"]),
     (("mxp", "--machine", CLUSTER, "-P", "13", "-Q", "5"), ["65 ranks", "cpu-cluster", "1 to 64"]),

@@ -187,8 +187,8 @@ TEST_CASE("a machine's text gives the same machine again, to the last digit") {
 
 TEST_CASE("every shipped machine is valid, under its own name, and every number has a source") {
   const std::vector<std::string> names = shipped_machines();
-  for (const char* wanted : {"a100-x4", "b200", "b200-cluster", "cpu-cluster", "gh200", "h200",
-                             "h200-cluster", "h200-x8"})
+  for (const char* wanted : {"a100-x4", "b200", "b200-cluster", "cpu-cluster", "gh200",
+                             "h100-cluster", "h100-x8", "h200", "h200-cluster", "h200-x8"})
     CHECK(std::count(names.begin(), names.end(), wanted) == 1);
   std::set<std::string> descriptions;
   for (const std::string& name : names) {
@@ -410,7 +410,8 @@ TEST_CASE("a machine is found by its name in the first folder that has it, or as
                ContainsSubstring("'" + name + "'") &&
                    ContainsSubstring(
                        "allowed: a machine file (FILE.json), or one of a100-x4, "
-                       "b200, b200-cluster, cpu-cluster, gh200, h200, h200-cluster, h200-x8"));
+                       "b200, b200-cluster, cpu-cluster, gh200, h100-cluster, h100-x8, h200, "
+                       "h200-cluster, h200-x8"));
     CHECK(words.find('\n') == std::string::npos);
   }
   CHECK_THAT(test::refusal_of([] { load_machine("/dev", {shipped}); }),
