@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -59,11 +60,16 @@ def is_on_gpu(array: Any) -> bool:
     return library != "numpy" and hasattr(array, "__cuda_array_interface__")
 
 
+def _of_torch(tensor: Any) -> Any:
+    """Its numbers, also of a view as a conjugate or with other signs, which NumPy does not know."""
+    return tensor.detach().cpu().resolve_conj().resolve_neg().numpy()
+
+
 def _to_host(array: Any) -> Any:
     """A copy of a GPU's array in host memory."""
     library = library_of(array)
     if library == "torch":
-        return array.detach().cpu().numpy()
+        return _of_torch(array)
     if library == "cupy":
         return array.get()
     if library == "jax" or hasattr(array, "__array__"):
@@ -76,9 +82,19 @@ def _to_host(array: Any) -> Any:
     )
 
 
+#: Methods that are called with a vector.
+_OF_VECTORS = ("dot", "matmul", "__matmul__", "matvec", "matmat", "mv", "mm", "solve")
+
+
 def is_operator(array: Any) -> bool:
-    """Whether it is a linear operator, such as SciPy's: products with vectors, without elements."""
-    return hasattr(array, "matvec") and not hasattr(array, "__array__")
+    """Whether it is a linear operator, such as SciPy's or a method of an array: products with
+    vectors, without elements."""
+    if hasattr(array, "__array__"):
+        return False
+    owner = getattr(array, "__self__", None)
+    of_vectors = getattr(array, "__name__", "") in _OF_VECTORS
+    is_method = owner is not None and not isinstance(owner, ModuleType)
+    return hasattr(array, "matvec") or (is_method and of_vectors)
 
 
 def _is_masked(array: Any) -> bool:
@@ -95,6 +111,10 @@ def require_no_mask(array: Any, name: str) -> None:
         raise ValueError(f"{name} is a masked array; allowed: an array without a mask")
 
 
+def _name_of(function: Any) -> str:
+    return str(getattr(function, "__qualname__", type(function).__name__))
+
+
 def as_numpy(array: Any, name: str) -> NDArray[Any]:
     """The array in host memory: a view where its library gives one. ValueError by its type."""
     require_no_mask(array, name)
@@ -106,21 +126,27 @@ def as_numpy(array: Any, name: str) -> NDArray[Any]:
         )
     if is_operator(array):
         raise ValueError(
-            f"{name} is an operator ({type(array).__name__}), which has no elements; allowed: an "
+            f"{name} is an operator ({_name_of(array)}), which has no elements; allowed: an "
             "array, or for a also a function of two index arrays. Operators are solved by "
             "scipy.sparse.linalg.gmres"
         )
+    if callable(array) and not hasattr(array, "__array__"):
+        raise ValueError(f"{name} is a function ({_name_of(array)}); allowed here: an array")
     try:
         if is_on_gpu(array):
             array = _to_host(array)
         elif library_of(array) == "torch":
-            array = array.detach().resolve_conj().numpy()
+            array = _of_torch(array)
         elif not hasattr(array, "__array__") and hasattr(array, "__dlpack__"):
             array = np.from_dlpack(array)
         found = np.asarray(array)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, BufferError) as error:
         raise ValueError(f"{name} cannot be made an array: {error}") from None
     kind, size = found.dtype.kind, found.dtype.itemsize
+    if kind == "O" and found.ndim == 0:
+        raise ValueError(
+            f"{name} is of type {type(array).__name__}; allowed: an array of {_ALLOWED}"
+        )
     if kind not in "biufc" or (kind, size) not in _SIZES and kind in "fc":
         raise ValueError(f"{name} has elements of type {found.dtype}; allowed: {_ALLOWED}")
     return found

@@ -196,8 +196,7 @@ def lu_factor(
 def lu_factor(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
     """As scipy.linalg.lu_factor, for :func:`lu_solve`: what :func:`factor` gives, and None for the
     pivots, which that holds. Inf and NaN are always looked for."""
-    _boolean("check_finite", check_finite)
-    return factor_any(a, overwrite_a=overwrite_a), None
+    return factor_any(a, overwrite_a=overwrite_a, check_finite=check_finite), None
 
 
 def lu_solve(
@@ -213,7 +212,8 @@ def lu_solve(
     in :meth:`Factorization.solve`."""
     _boolean("overwrite_b", overwrite_b)
     _boolean("check_finite", check_finite)
-    factors = lu_and_piv[0] if isinstance(lu_and_piv, tuple) else lu_and_piv
+    is_pair = isinstance(lu_and_piv, (tuple, list)) and len(lu_and_piv) == 2
+    factors = lu_and_piv[0] if is_pair else lu_and_piv
     if not isinstance(factors, (Factorization, FactorizationStack)):
         raise ValueError(
             f"lu_and_piv has a {type(factors).__name__} for factors; allowed: what "
@@ -225,7 +225,7 @@ def lu_solve(
 def _are_plain(options: dict[str, Any]) -> bool:
     """Whether these options change nothing of a determinant that is beyond doubt."""
     return all(
-        name == "strict"
+        name in ("strict", "overwrite_a", "check_finite")
         and type(value) is bool
         or name == "threads"
         and type(value) is int

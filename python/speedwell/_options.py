@@ -60,6 +60,7 @@ class SystemOptions(TypedDict, total=False):
     probe_seed: int
     comm: Any  # of mpi4py
     overwrite_a: Flag
+    check_finite: Flag
     progress: Any  # a function or a bar of tqdm
     device: Device
     threads: int | None
@@ -80,7 +81,6 @@ class SolveOptions(SystemOptions, total=False):
     assume_a: Form | None
     lower: Flag
     transposed: Flag
-    check_finite: Flag
     overwrite_b: Flag
 
 

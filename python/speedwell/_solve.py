@@ -144,6 +144,7 @@ class _Matrix:
         elif _is_function(a):
             if n is None:
                 raise ValueError("a is a function; needed: its order, by b or by n=")
+            _require_two_arguments(a)
             self.owner = _filler(a, "a")
             self.type = _type_of(a, ranks) if n > 0 else self.type
             self.source = make.function(n, self.owner, self.is_complex)
@@ -209,6 +210,20 @@ class _Matrix:
     def order(self) -> int:
         """The order of A, after complete()."""
         return cast("int", self.n)
+
+
+def _require_two_arguments(function: Callable[..., Any]) -> None:
+    """Raises ValueError for a function that cannot be called with two index arrays, as far as
+    Python knows, such as one of a vector."""
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError as error:
+        raise ValueError(
+            f"a cannot be called as a(i, j): {error}; allowed: an array, or a function of two "
+            "index arrays"
+        ) from None
+    except ValueError:  # one of a compiled module
+        return
 
 
 def _is_array(a: Any) -> bool:
@@ -892,6 +907,7 @@ def factor(
     device: str = "auto",
     threads: int | None = None,
     overwrite_a: bool = False,
+    check_finite: bool = True,
     progress: Any = None,
     **options: Any,
 ) -> Factorization:
@@ -903,6 +919,7 @@ def factor(
 
     def take() -> tuple[dict[str, Any], _Matrix]:
         _boolean("overwrite_a", overwrite_a)
+        _boolean("check_finite", check_finite)
         given = _options(
             ranks,
             precision,

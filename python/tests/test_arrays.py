@@ -245,6 +245,48 @@ def test_operators_and_sparse_matrices_are_refused(call):
         call(pytest.importorskip("scipy.sparse").eye_array(3).tocsr())
 
 
+def test_operators_that_are_functions_are_refused():
+    eye = np.eye(3)
+    functions = [eye.dot, eye.__matmul__, speedwell.factor(eye).solve]
+    if sparse := pytest.importorskip("scipy.sparse"):
+        functions.append(sparse.eye_array(3).tocsr().dot)
+    for function in functions:
+        for call in (speedwell.solve, lambda a, b: speedwell.factor(a, n=3)):
+            with pytest.raises(ValueError, match=r"^a is an operator \([\w.]+\), .*; allowed: an"):
+                call(function, np.ones(3))
+    with pytest.raises(
+        ValueError, match=r"^a cannot be called as a\(i, j\): .*; allowed: an array"
+    ):
+        speedwell.solve(lambda v: eye @ v, np.ones(3))
+    outer = speedwell.solve(lambda i, j: np.dot(i, j) + 1.0 * (i == j), np.ones(3))
+    np.testing.assert_allclose(
+        outer, np.linalg.solve(np.outer([0, 1, 2], [0, 1, 2]) + eye, [1] * 3)
+    )
+
+
+def test_what_is_no_array_is_named():
+    for call in (speedwell.inv, speedwell.det, lambda f: speedwell.solve(np.eye(3), f)):
+        with pytest.raises(
+            ValueError, match=r"^. is a function \(.*lambda.*\); allowed here: an array"
+        ):
+            call(lambda i, j: 1.0 * (i == j))
+    for given in (None, speedwell.factor(np.eye(3))):
+        with pytest.raises(
+            ValueError, match="^a is of type (NoneType|Factorization); allowed: an array"
+        ):
+            speedwell.solve(given, np.ones(3))
+
+    class Empty:
+        def __dlpack__(self, **_):
+            raise BufferError("not there")
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    with pytest.raises(ValueError, match="^a cannot be made an array: not there"):
+        speedwell.solve(Empty(), np.ones(3))
+
+
 @pytest.mark.parametrize("library", ["torch", "jax.numpy"])
 @pytest.mark.parametrize("type_", ["float32", "complex64"])
 def test_stacks_of_libraries(library, type_):

@@ -497,6 +497,12 @@ def test_as_scipy():
     x = speedwell.lu_solve(given, b, overwrite_b=1, check_finite=0)
     np.testing.assert_array_equal(x, speedwell.lu_solve(lu, b))
     np.testing.assert_array_equal(x, speedwell.lu_solve(speedwell.factor(a), b))
+    np.testing.assert_array_equal(x, speedwell.lu_solve(list(lu), b))
+    with pytest.raises(ValueError, match="^lu_and_piv has a tuple for factors; allowed"):
+        speedwell.lu_solve((), b)
+    assert speedwell.det(a, overwrite_a=1, check_finite=0) == speedwell.det(a)
+    with pytest.raises(ValueError, match="^check_finite is 2; allowed"):
+        speedwell.factor(a, check_finite=2)
 
 
 def test_stacks_as_scipy():

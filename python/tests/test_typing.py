@@ -126,6 +126,7 @@ def test_names_of_options():
         assert known - {"comm", "n", "benchmark"} == keys(declared) - {
             "comm",
             "overwrite_a",
+            "check_finite",
             "progress",
         }
 
