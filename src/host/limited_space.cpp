@@ -37,17 +37,7 @@ bool is_space_limited() {
   return has_limit(RLIMIT_AS) || has_limit(RLIMIT_DATA);
 }
 
-namespace {
-
-bool can_map(std::int64_t bytes) {
-  if (bytes == 0) return true;
-  const auto size = static_cast<std::size_t>(bytes);
-  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return data != MAP_FAILED && munmap(data, size) == 0;
-}
-
-/// Whether so many threads can run at once. Their stacks stay with the C library, for the next.
+// The stacks of these threads stay with the C library, for the next.
 bool can_start(int threads) {
   std::promise<void> end;
   const std::shared_future<void> ended = end.get_future().share();
@@ -61,6 +51,16 @@ bool can_start(int threads) {
   end.set_value();
   for (std::thread& thread : all) thread.join();
   return could;
+}
+
+namespace {
+
+bool can_map(std::int64_t bytes) {
+  if (bytes == 0) return true;
+  const auto size = static_cast<std::size_t>(bytes);
+  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return data != MAP_FAILED && munmap(data, size) == 0;
 }
 
 /// OpenMP's threads, and the address space from which the C library gives each of them memory.

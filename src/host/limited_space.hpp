@@ -14,6 +14,9 @@ constexpr std::int64_t blas_buffer_bytes = std::int64_t{SPEEDWELL_BLAS_BUFFER_MI
 /// Whether RLIMIT_AS or RLIMIT_DATA is set. It may be at any time.
 bool is_space_limited();
 
+/// Whether so many more threads can run at once in this process.
+bool can_start(int threads);
+
 /// Starts the threads and takes the buffers that so many threads will need, once for each calling
 /// thread. Otherwise both would be taken in the middle of a run; where a limit leaves no room for
 /// them, which may have been set since, OpenMP ends the process, and OpenBLAS asks again and again.

@@ -12,6 +12,7 @@
 #include "core/expects.hpp"
 #include "host/blas_kernels.hpp"
 #include "host/blas_library.hpp"
+#include "host/core_waits.hpp"
 #include "host/limited_space.hpp"
 
 namespace speedwell {
@@ -78,8 +79,11 @@ ThreadScope::ThreadScope(int wanted) : around_(present()) {
   const int threads = std::min(wanted, largest_team());
   if (threads > around_) settle(threads);
   present() = threads;
+  if (threads > 1) {
+    note_pool();
+    look_at_core_waits(threads);
+  }
   if (threads == around_) return;
-  if (threads > 1) note_pool();
   const int openmp = omp_get_max_threads();
   const int blas = blas_threads();
   const bool adjusts = omp_get_dynamic() != 0;

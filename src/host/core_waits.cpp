@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "host/core_waits.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "host/limited_space.hpp"
+
+namespace speedwell {
+
+namespace {
+
+ThreadTimes times_of_threads() {
+  ThreadTimes all;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    CoreTimes times;
+    if (std::ifstream(task.path() / "schedstat") >> times.run >> times.wait)
+      all.emplace(task.path().filename(), times);
+  }
+  return all;
+}
+
+/// A team of OpenMP that does nothing but make its threads more than the process has cores,
+/// together with those of another team.
+class SurplusTeam {
+ public:
+  explicit SurplusTeam(int threads) : thread_([this, threads] { hold(threads); }) {
+    made_.get_future().wait();
+  }
+  ~SurplusTeam() {
+    end_.set_value();
+    thread_.join();
+  }
+  SurplusTeam(const SurplusTeam&) = delete;
+  SurplusTeam& operator=(const SurplusTeam&) = delete;
+
+ private:
+  void hold(int threads) {
+#pragma omp parallel num_threads(threads)
+    {}
+    made_.set_value();
+    end_.get_future().wait();
+  }
+
+  std::promise<void> made_, end_;
+  std::thread thread_;
+};
+
+class CoreWaits {
+  using Time = std::chrono::steady_clock;
+
+ public:
+  bool sleeps() {
+    const std::lock_guard lock(mutex_);
+    return surplus_.has_value();
+  }
+
+  void look(int threads) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    const Time::time_point begin = Time::now();
+    if (!lock || begin < next_) return;
+    Time::duration pause = shortest_pause;
+    if (surplus_) {
+      surplus_.reset();  // how long do they wait where they spin?
+      before_ = times_of_threads();
+    } else {
+      ThreadTimes now = times_of_threads();
+      const int missing = std::max(0, omp_get_num_procs() - threads) + 2;
+      if (waiting_share(before_, now) > most && !is_space_limited() && can_start(missing)) {
+        surplus_.emplace(missing);
+        pause = sleeping;
+      }
+      before_ = std::move(now);
+    }
+    const Time::time_point end = Time::now();
+    next_ = end + std::max(pause, 200 * (end - begin));
+  }
+
+ private:
+  static constexpr double most = 0.2;
+  static constexpr Time::duration shortest_pause = std::chrono::milliseconds(20);
+  static constexpr Time::duration sleeping = std::chrono::seconds(1);
+
+  std::mutex mutex_;
+  Time::time_point next_;
+  ThreadTimes before_;
+  std::optional<SurplusTeam> surplus_;
+};
+
+CoreWaits& core_waits() {
+  static CoreWaits& waits = *new CoreWaits;  // its thread may outlive everything else
+  return waits;
+}
+
+bool is_chosen_by_user() {
+  static const bool is_chosen =
+      std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr;
+  return is_chosen;
+}
+
+}  // namespace
+
+double waiting_share(const ThreadTimes& before, const ThreadTimes& now) {
+  constexpr std::int64_t least = 5'000'000;
+  double most = 0;
+  for (const auto& [thread, times] : now) {
+    const auto known = before.find(thread);
+    const CoreTimes begin = known == before.end() ? CoreTimes{} : known->second;
+    const std::int64_t wait = times.wait - begin.wait;
+    const std::int64_t ready = wait + times.run - begin.run;
+    if (ready >= least)
+      most = std::max(most, static_cast<double>(wait) / static_cast<double>(ready));
+  }
+  return most;
+}
+
+void look_at_core_waits(int threads) {
+  if (!is_chosen_by_user()) core_waits().look(threads);
+}
+
+bool sleeps_while_waiting() {
+  return core_waits().sleeps();
+}
+
+}  // namespace speedwell
