@@ -102,11 +102,11 @@ struct Arguments {
   std::vector<OptionText> common;  ///< what must be equal on all ranks
 };
 
-/// @param words the words of the command line after the program's name
+/// @param given the words of the command line after the program's name
 /// @param settings text of the file of --settings; null: not read yet. Its options count as given,
 ///        but for those that the words give.
 /// @throws UsageError that names the option and what is allowed
-Arguments parse_arguments(const std::vector<std::string>& words,
+Arguments parse_arguments(const std::vector<std::string>& given,
                           const std::string* settings = nullptr);
 
 /// The words as one line, quoted such that a shell reads the same words.

@@ -54,7 +54,8 @@ void start_without_daemon() {
   constexpr std::array launchers{
       "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_SIZE", "PMI_RANK", "PMI_FD",
       "SLURM_STEP_NUM_TASKS"};
-  if (std::ranges::none_of(launchers, [](const char* name) { return std::getenv(name); }))
+  if (std::ranges::none_of(launchers,
+                           [](const char* name) { return std::getenv(name) != nullptr; }))
     ::setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
 }
 
