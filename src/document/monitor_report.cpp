@@ -5,8 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "check/outliers.hpp"
 #include "core/numbers.hpp"
+#include "core/outliers.hpp"
 #include "document/sensor_text.hpp"
 
 namespace speedwell {
