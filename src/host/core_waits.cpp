@@ -2,6 +2,7 @@
 #include "host/core_waits.hpp"
 
 #include <omp.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,6 +31,13 @@ ThreadTimes times_of_threads() {
       all.emplace(task.path().filename(), times);
   }
   return all;
+}
+
+/// Of the calling thread.
+std::chrono::nanoseconds processor_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 /// A team of OpenMP that does nothing but make its threads more than the process has cores,
@@ -69,32 +77,35 @@ class CoreWaits {
 
   void look(int threads) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
-    const Time::time_point begin = Time::now();
-    if (!lock || begin < next_) return;
-    Time::duration pause = shortest_pause;
-    if (surplus_) {
-      surplus_.reset();  // how long do they wait where they spin?
-      before_ = times_of_threads();
-    } else {
-      ThreadTimes now = times_of_threads();
+    if (!lock || Time::now() < next_) return;
+    const bool slept = surplus_.has_value();
+    surplus_.reset();  // how long do they wait where they spin?
+    const std::chrono::nanoseconds begin = processor_time();
+    ThreadTimes now = times_of_threads();
+    Time::duration pause = std::max(shortest_pause, 200 * (processor_time() - begin));
+    if (!slept) {
       const int missing = std::max(0, omp_get_num_procs() - threads) + 2;
       if (waiting_share(before_, now) > most && !is_space_limited() && can_start(missing)) {
         surplus_.emplace(missing);
-        pause = sleeping;
+        pause = sleep_;
+        sleep_ = std::min(2 * sleep_, longest_sleep);
+      } else {
+        sleep_ = first_sleep;
       }
-      before_ = std::move(now);
     }
-    const Time::time_point end = Time::now();
-    next_ = end + std::max(pause, 200 * (end - begin));
+    before_ = std::move(now);
+    next_ = Time::now() + pause;
   }
 
  private:
   static constexpr double most = 0.2;
   static constexpr Time::duration shortest_pause = std::chrono::milliseconds(20);
-  static constexpr Time::duration sleeping = std::chrono::seconds(1);
+  static constexpr Time::duration first_sleep = std::chrono::seconds(1);
+  static constexpr Time::duration longest_sleep = std::chrono::seconds(8);
 
   std::mutex mutex_;
   Time::time_point next_;
+  Time::duration sleep_ = first_sleep;  // the next one
   ThreadTimes before_;
   std::optional<SurplusTeam> surplus_;
 };

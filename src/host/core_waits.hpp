@@ -26,7 +26,7 @@ double waiting_share(const ThreadTimes& before, const ThreadTimes& now);
 /// (NumPy's BLAS), one that spins holds the core that the thread it waits for needs, and a run
 /// takes 3 to 10 times as long. So this looks, at most every 20 ms, how long the threads of this
 /// process waited for cores; where one did so for a fifth of its time, teams of `threads` threads
-/// and more sleep while they wait, for the next second.
+/// and more sleep while they wait, for the next second, and while that goes on for up to 8 s.
 ///
 /// GCC's OpenMP spins for a moment only while it has more threads than the process has cores: so
 /// another team is made, which sleeps. Nothing is done where the user has set OMP_WAIT_POLICY or
