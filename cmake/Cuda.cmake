@@ -62,8 +62,6 @@ elseif(without_cuda AND EXISTS "${SPEEDWELL_NVIDIA_DRIVER}")
   message(NOTICE "This machine has NVIDIA's driver, but ${without_cuda}: "
                  "Speedwell will compute on the CPU alone")
 endif()
-message(STATUS "CUDA: ${SPEEDWELL_HAVE_CUDA} ${CMAKE_CUDA_COMPILER_VERSION} "
-               "${CMAKE_CUDA_ARCHITECTURES}")
 
 # speedwell_load_cuda(targets...): programs and libraries that load the CUDA device have it beside them.
 function(speedwell_load_cuda)

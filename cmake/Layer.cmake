@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# speedwell_layer(name [SOURCES ...] [DEPENDS ...] [PRIVATE ...]): one folder, one static library
+# speedwell_layer(name [QUICKLY] [SOURCES ...] [DEPENDS ...] [PRIVATE ...]): one folder, one static library
 # speedwell_<name>, which is compiled where something is linked to it. SOURCES: all of the folder where
-# they are not given.
+# they are not given. QUICKLY: speedwell_quickly_compiled.
 add_library(speedwell_flags INTERFACE)
 set(cxx_options
   -ffp-contract=off  # the same bits from every instruction set
@@ -33,7 +33,7 @@ target_include_directories(speedwell_flags INTERFACE
 set(speedwell_quickly_compiled $<$<CONFIG:Release>:-O1>)
 
 function(speedwell_layer name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "QUICKLY" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS ${name}/*.cpp)
   endif()
@@ -42,4 +42,7 @@ function(speedwell_layer name)
   endif()
   add_library(speedwell_${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
   target_link_libraries(speedwell_${name} PUBLIC speedwell_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
+  if(ARG_QUICKLY)
+    target_compile_options(speedwell_${name} PRIVATE ${speedwell_quickly_compiled})
+  endif()
 endfunction()

@@ -19,7 +19,6 @@ if(NOT SPEEDWELL_SIMGRID STREQUAL "OFF")
       "SPEEDWELL_SIMGRID=ON, but SimGrid 3.32 or later was not found (Debian: libsimgrid-dev)")
   endif()
 endif()
-message(STATUS "SimGrid: ${SPEEDWELL_HAVE_SIMGRID}")
 # The shipped machines, where the program looks for them beside itself.
 file(GLOB machines CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/share/speedwell/machines/*.json)
 set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${machines})
@@ -67,11 +66,11 @@ speedwell_paper_layer(device device/buffer.cpp device/device.cpp device/device_t
 speedwell_paper_layer(cuda ${speedwell_cuda_device})
 set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-speedwell_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/choices.cpp compare/comparison.cpp check/outliers.cpp
+speedwell_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/choices.cpp compare/comparison.cpp
   bench/first_steps.cpp bench/rules.cpp bench/run_tracer.cpp bench/step_window.cpp)
-speedwell_paper_layer(report report/benchmark_json.cpp report/benchmark_report.cpp
-  report/document_check.cpp report/recorded_run.cpp report/text_check.cpp
-  report/sensor_text.cpp report/monitor_report.cpp report/option_lines.cpp report/progress.cpp report/report_parts.cpp report/same_run.cpp report/submission.cpp report/trace_report.cpp)
+speedwell_paper_layer(document document/*.cpp)
+speedwell_paper_layer(report report/document_check.cpp report/progress.cpp
+  report/recorded_run.cpp report/same_run.cpp report/submission.cpp report/text_check.cpp)
 speedwell_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp app/command_table.cpp
   app/completion.cpp app/examples.cpp app/man_page.cpp app/submission_folder.cpp app/suggestion.cpp
   app/system_facts.cpp

@@ -8,9 +8,9 @@
 #include "comm/agreement.hpp"
 #include "core/option_range.hpp"
 #include "core/option_text.hpp"
+#include "document/benchmark_json.hpp"
+#include "document/trace_report.hpp"
 #include "io/output_file.hpp"
-#include "report/benchmark_json.hpp"
-#include "report/trace_report.hpp"
 #include "setup/rates.hpp"
 
 namespace speedwell::python {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The modules speedwell._alone and speedwell._mpi: the same sources, linked with MPI for a process
-// alone (one_process.cpp) or with an MPI library.
+// What the modules have, and what the sources of binding.hpp share.
 #include "binding.hpp"
 
 #include <omp.h>
@@ -15,6 +14,7 @@
 #include "host/blas_kernels.hpp"
 #include "host/blas_library.hpp"
 #include "host/processor.hpp"
+#include "module.hpp"
 #include "revision.hpp"
 
 namespace speedwell::python {
@@ -105,12 +105,7 @@ InterruptFunction Call::interrupt() {
   };
 }
 
-}  // namespace speedwell::python
-
-NB_MODULE(SPEEDWELL_PYTHON_MODULE, module) {
-  namespace nb = nanobind;
-  using namespace speedwell;
-  using namespace speedwell::python;
+void bind_all(nb::module_& module) {
   // What the last interpreter leaves behind at its end is no leak that a user could fix.
   nb::set_leak_warnings(false);
   nb::register_exception_translator(&translate);
@@ -131,3 +126,5 @@ NB_MODULE(SPEEDWELL_PYTHON_MODULE, module) {
   bind_determinants(module);
   bind_benchmarks(module);
 }
+
+}  // namespace speedwell::python

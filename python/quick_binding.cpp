@@ -60,8 +60,8 @@ class Buffer {
 };
 
 template <class T>
-bool solved(const Buffer& a, const Buffer& b, const Buffer& x, std::int64_t lda,
-            StorageOrder order) {
+bool solved_in_field(const Buffer& a, const Buffer& b, const Buffer& x, std::int64_t lda,
+                     StorageOrder order) {
   const std::int64_t n = a.size(0);
   const bool is_vector = b.dimensions() == 1;
   const PlainSystem<T> system{n,           a.data<const T>(),          lda,
@@ -102,8 +102,8 @@ bool quickly_solved(nb::handle given_a, nb::handle given_b, nb::handle given_x) 
   if (!x.is_usable()) return false;
   const StorageOrder order = by_rows ? StorageOrder::row_major : StorageOrder::column_major;
   const std::int64_t lda = a.stride(by_rows ? 0 : 1);
-  if (a.format() == "d") return solved<double>(a, b, x, lda, order);
-  if (a.format() == "Zd") return solved<std::complex<double>>(a, b, x, lda, order);
+  if (a.format() == "d") return solved_in_field<double>(a, b, x, lda, order);
+  if (a.format() == "Zd") return solved_in_field<std::complex<double>>(a, b, x, lda, order);
   return false;
 }
 

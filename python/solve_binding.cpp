@@ -13,8 +13,8 @@
 #include <span>
 
 #include "binding.hpp"
+#include "document/result_fields.hpp"
 #include "host/lapack_lu.hpp"
-#include "report/result_fields.hpp"
 #include "solve/small_solver.hpp"
 #include "solve/solver.hpp"
 #include "source/source_parts.hpp"

@@ -19,14 +19,14 @@
 #include "bench/campaign.hpp"
 #include "comm/agreement.hpp"
 #include "core/option_range.hpp"
+#include "document/benchmark_json.hpp"
+#include "document/benchmark_report.hpp"
+#include "document/trace_report.hpp"
 #include "io/hpl_dat.hpp"
 #include "io/json.hpp"
 #include "io/settings.hpp"
-#include "report/benchmark_json.hpp"
-#include "report/benchmark_report.hpp"
 #include "report/progress.hpp"
 #include "report/same_run.hpp"
-#include "report/trace_report.hpp"
 #include "setup/options_check.hpp"
 
 namespace speedwell {

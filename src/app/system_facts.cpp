@@ -11,10 +11,10 @@
 #include <system_error>
 
 #include "comm/agreement.hpp"
+#include "document/report_parts.hpp"
 #include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "io/file.hpp"
-#include "report/report_parts.hpp"
 #include "revision.hpp"
 #include "setup/memory.hpp"
 

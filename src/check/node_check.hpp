@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "check/outliers.hpp"
+#include "core/outliers.hpp"
 #include "setup/machine.hpp"
 
 namespace speedwell {

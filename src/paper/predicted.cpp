@@ -16,8 +16,8 @@
 #include "comm/communicator.hpp"
 #include "core/expects.hpp"
 #include "core/option_fields.hpp"
+#include "document/option_json.hpp"
 #include "paper/children.hpp"
-#include "report/option_json.hpp"
 
 namespace speedwell::paper {
 

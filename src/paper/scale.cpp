@@ -13,9 +13,9 @@
 
 #include "core/expects.hpp"
 #include "core/numbers.hpp"
+#include "document/report_parts.hpp"
 #include "io/gnuplot.hpp"
 #include "paper/study_parts.hpp"
-#include "report/report_parts.hpp"
 
 namespace speedwell::paper {
 

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "core/option_text.hpp"
+#include "document/report_parts.hpp"
 #include "paper/study_parts.hpp"
-#include "report/report_parts.hpp"
 
 namespace speedwell::paper {
 

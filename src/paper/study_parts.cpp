@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/option_json.hpp"
-#include "report/report_parts.hpp"
+#include "document/option_json.hpp"
+#include "document/report_parts.hpp"
 #include "setup/sizing.hpp"
 
 #include "revision.hpp"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "report/report_parts.hpp"
+#include "document/report_parts.hpp"
 
 namespace speedwell {
 

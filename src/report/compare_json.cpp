@@ -9,12 +9,12 @@
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
 #include "core/option_text.hpp"
+#include "document/option_json.hpp"
+#include "document/report_parts.hpp"
+#include "document/sensor_text.hpp"
 #include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "report/level_report.hpp"
-#include "report/option_json.hpp"
-#include "report/report_parts.hpp"
-#include "report/sensor_text.hpp"
 #include "setup/sizing.hpp"
 
 namespace speedwell {

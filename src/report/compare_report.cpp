@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "document/option_lines.hpp"
+#include "document/report_parts.hpp"
+#include "document/sensor_text.hpp"
 #include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "report/level_report.hpp"
-#include "report/option_lines.hpp"
-#include "report/report_parts.hpp"
-#include "report/sensor_text.hpp"
 #include "revision.hpp"
 #include "setup/sizing.hpp"
 

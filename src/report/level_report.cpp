@@ -8,8 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/report_parts.hpp"
-#include "report/sensor_text.hpp"
+#include "document/report_parts.hpp"
+#include "document/sensor_text.hpp"
 #include "setup/sizing.hpp"
 
 namespace speedwell {

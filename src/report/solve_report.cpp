@@ -12,11 +12,11 @@
 
 #include "core/numbers.hpp"
 #include "device/device.hpp"
+#include "document/option_json.hpp"
+#include "document/option_lines.hpp"
+#include "document/report_parts.hpp"
+#include "document/sensor_text.hpp"
 #include "refine/refinement.hpp"
-#include "report/option_json.hpp"
-#include "report/option_lines.hpp"
-#include "report/report_parts.hpp"
-#include "report/sensor_text.hpp"
 #include "setup/sizing.hpp"
 
 namespace speedwell {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "core/option_text.hpp"
+#include "document/benchmark_report.hpp"
+#include "document/report_parts.hpp"
 #include "io/text.hpp"
-#include "report/benchmark_report.hpp"
-#include "report/report_parts.hpp"
 
 namespace speedwell {
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/expects.hpp"
-#include "report/option_json.hpp"
-#include "report/option_lines.hpp"
-#include "report/report_parts.hpp"
+#include "document/option_json.hpp"
+#include "document/option_lines.hpp"
+#include "document/report_parts.hpp"
 
 #include "revision.hpp"
 

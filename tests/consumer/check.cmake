@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs the build into a fresh prefix, builds the consumer against it and runs it.
-# Then it is uninstalled. cmake -DBUILD= -DSOURCE= -DMPIEXEC= -DGENERATOR= -DCXX= -P check.cmake
+# Then it is uninstalled. cmake -DBUILD= -DSOURCE= -DMPIEXEC= -DGENERATOR= -DCXX= -DMPICXX= -P check.cmake
 set(prefix ${BUILD}/consumer/prefix)
 set(source ${BUILD}/consumer/source)
 file(REMOVE_RECURSE ${BUILD}/consumer)
@@ -56,15 +56,25 @@ if(EXISTS ${examples}/build/example_fortran)
 endif()
 run(${prefix}/bin/speedwell info)
 
-# By pkg-config, for a compiler that knows no MPI.
+# By pkg-config: compilers of C and Fortran that know no MPI, and MPI's of C++.
 file(GLOB_RECURSE pc ${prefix}/*/speedwell.pc)
 get_filename_component(folder ${pc} DIRECTORY)
 set(ENV{PKG_CONFIG_PATH} ${folder})
-execute_process(COMMAND pkg-config --cflags --libs speedwell OUTPUT_VARIABLE flags
-                COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
-separate_arguments(flags UNIX_COMMAND "${flags}")
-run(cc ${examples}/solve.c ${flags} -Wl,-rpath,${folder}/.. -o ${source}/by_pkg_config)
-run(${source}/by_pkg_config)
+function(build_by_pkg_config)
+  execute_process(COMMAND pkg-config --cflags --libs speedwell OUTPUT_VARIABLE flags
+                  COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  run(${ARGN} ${flags} -Wl,-rpath,${folder}/.. -o ${source}/by_pkg_config)
+  run(${source}/by_pkg_config)
+endfunction()
+build_by_pkg_config(cc ${examples}/solve.c)
+if(MPICXX)
+  build_by_pkg_config(${MPICXX} -std=c++20 ${examples}/alone.cpp)
+endif()
+find_program(gfortran gfortran)
+if(gfortran)
+  build_by_pkg_config(${gfortran} -J${source} ${prefix}/include/speedwell.f90 ${examples}/solve.f90)
+endif()
 
 run(${CMAKE_COMMAND} -DFOLDER=${BUILD} -P ${SOURCE}/cmake/Uninstall.cmake)
 file(GLOB_RECURSE left ${prefix}/*)

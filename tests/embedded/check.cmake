@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Configures the project with Speedwell in it. TEST=embedded-static: builds it with a static library,
-# runs its programs, installs the library, and builds the consumer in C++ with that one too.
+# Configures the project with Speedwell in it. TEST=embedded-shared, embedded-static: builds it with such a
+# library and runs its programs. A static one is then installed, and the examples are built with it.
 # cmake -DBUILD= -DTEST= -DSOURCE= -DGENERATOR= -DCXX= -DLAUNCHER= -P check.cmake
 set(folder ${BUILD}/${TEST})
 file(REMOVE_RECURSE ${folder})
 set(common -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
-set(static OFF)
 if(TEST STREQUAL "embedded-static")
-  set(static ON)
   list(APPEND common -DBUILD_SHARED_LIBS=OFF)
 endif()
 
@@ -17,12 +15,18 @@ endfunction()
 
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${folder} ${common} -DSPEEDWELL_SOURCE=${SOURCE}
     -DSPEEDWELL_CUDA=OFF -DCMAKE_UNITY_BUILD=ON)
-if(NOT static)
+if(TEST STREQUAL "embedded")
   return()
 endif()
 run(${CMAKE_COMMAND} --build ${folder})
-run(${folder}/alone)
-run(${folder}/solve)
+foreach(program alone solve fortran)
+  if(EXISTS ${folder}/${program})
+    run(${folder}/${program})
+  endif()
+endforeach()
+if(TEST STREQUAL "embedded-shared")
+  return()
+endif()
 run(${CMAKE_COMMAND} --install ${folder} --prefix ${folder}/prefix)
 file(GLOB_RECURSE shared ${folder}/prefix/*.so*)
 file(GLOB_RECURSE archive ${folder}/prefix/*/libspeedwell.a)

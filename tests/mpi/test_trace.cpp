@@ -16,8 +16,8 @@
 #include "comm/time_line.hpp"
 #include "core/numbers.hpp"
 #include "core/trace.hpp"
+#include "document/trace_report.hpp"
 #include "pipeline.hpp"
-#include "report/trace_report.hpp"
 #include "world.hpp"
 
 namespace speedwell::test::trace_tests {

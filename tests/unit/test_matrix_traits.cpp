@@ -4,7 +4,7 @@
 #include <set>
 
 #include "catch.hpp"
-#include "report/report_parts.hpp"
+#include "document/report_parts.hpp"
 
 namespace speedwell::test::matrix_traits_tests {
 TEST_CASE("each kind of matrix has one row of traits, and one name") {

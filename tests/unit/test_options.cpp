@@ -10,10 +10,10 @@
 #include "catch.hpp"
 #include "compare/solve_run.hpp"
 #include "core/option_text.hpp"
-#include "report/benchmark_json.hpp"
-#include "report/benchmark_report.hpp"
-#include "report/option_json.hpp"
-#include "report/option_lines.hpp"
+#include "document/benchmark_json.hpp"
+#include "document/benchmark_report.hpp"
+#include "document/option_json.hpp"
+#include "document/option_lines.hpp"
 #include "wider_options.hpp"
 
 namespace speedwell::test::options_tests {

@@ -10,7 +10,7 @@
 #include "check/baseline.hpp"
 #include "check/driver_errors.hpp"
 #include "check/node_check.hpp"
-#include "check/outliers.hpp"
+#include "core/outliers.hpp"
 #include "fake_sensors.hpp"
 #include "folder.hpp"
 #include "refusal.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "catch.hpp"
-#include "report/benchmark_json.hpp"
-#include "report/benchmark_report.hpp"
+#include "document/benchmark_json.hpp"
+#include "document/benchmark_report.hpp"
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
 

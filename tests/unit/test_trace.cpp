@@ -15,9 +15,9 @@
 #include "catch.hpp"
 #include "clocks.hpp"
 #include "core/trace.hpp"
+#include "document/trace_report.hpp"
 #include "factor/queue_times.hpp"
 #include "io/trace_json.hpp"
-#include "report/trace_report.hpp"
 
 namespace speedwell::test::trace_tests {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "check/outliers.hpp"
+#include "core/outliers.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/trace_report.hpp"
+#include "document/trace_report.hpp"
 
 #include <fmt/format.h>
 

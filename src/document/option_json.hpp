@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// Options and results as JSON, made of the lists in core/option_fields.hpp and
-/// report/result_fields.hpp.
+/// document/result_fields.hpp.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,8 +11,8 @@
 
 #include "core/option_fields.hpp"
 #include "core/option_range.hpp"
-#include "report/report_parts.hpp"
-#include "report/result_fields.hpp"
+#include "document/report_parts.hpp"
+#include "document/result_fields.hpp"
 
 namespace speedwell {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/sensor_text.hpp"
+#include "document/sensor_text.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "document/report_parts.hpp"
 #include "io/text.hpp"
-#include "report/report_parts.hpp"
 
 namespace speedwell {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "check/outliers.hpp"
 #include "core/numbers.hpp"
-#include "report/sensor_text.hpp"
+#include "core/outliers.hpp"
+#include "document/sensor_text.hpp"
 
 namespace speedwell {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/report_parts.hpp"
+#include "document/report_parts.hpp"
 #include "core/counted.hpp"
 #include "io/text.hpp"
 

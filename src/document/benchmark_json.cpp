@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/benchmark_json.hpp"
+#include "document/benchmark_json.hpp"
 #include "io/text.hpp"
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
 #include "core/numbers.hpp"
-#include "report/benchmark_report.hpp"
-#include "report/option_json.hpp"
-#include "report/report_parts.hpp"
-#include "report/sensor_text.hpp"
+#include "document/benchmark_report.hpp"
+#include "document/option_json.hpp"
+#include "document/report_parts.hpp"
+#include "document/sensor_text.hpp"
 #include "setup/footprint.hpp"
 
 namespace speedwell {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/benchmark_report.hpp"
+#include "document/benchmark_report.hpp"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@
 
 #include "core/counted.hpp"
 #include "core/numbers.hpp"
-#include "report/option_lines.hpp"
-#include "report/report_parts.hpp"
-#include "report/sensor_text.hpp"
+#include "document/option_lines.hpp"
+#include "document/report_parts.hpp"
+#include "document/sensor_text.hpp"
 #include "setup/footprint.hpp"
 
 namespace speedwell {

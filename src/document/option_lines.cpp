@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/option_lines.hpp"
+#include "document/option_lines.hpp"
 
 #include <fmt/format.h>
 #include <speedwell/error.hpp>
@@ -8,7 +8,7 @@
 #include <array>
 #include <cctype>
 
-#include "report/report_parts.hpp"
+#include "document/report_parts.hpp"
 
 namespace speedwell {
 
