@@ -5,6 +5,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -55,6 +58,10 @@ bool come_to_wait(bool sleeping) {
   }
   return true;
 }
+
+std::ptrdiff_t threads_here() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
 }  // namespace
 
 // Its environment leaves the choice open (tests/CMakeLists.txt).
@@ -68,7 +75,10 @@ TEST_CASE("teams sleep while they wait where others want the cores and spin afte
   {
     REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
     const Crowd crowd(3);
+    const ThreadScope two(2);
+    const std::ptrdiff_t before = threads_here();
     CHECK(come_to_wait(true));
+    CHECK(threads_here() >= before + 2);  // with these, OpenMP has more than the process has cores
     REQUIRE(::sched_setaffinity(0, sizeof all, &all) == 0);
   }
   CHECK(come_to_wait(false));
