@@ -17,6 +17,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/expects.hpp"
 #include "host/limited_space.hpp"
 
 namespace speedwell {
@@ -140,6 +141,7 @@ double waiting_share(const ThreadTimes& before, const ThreadTimes& now) {
 }
 
 void look_at_core_waits(int threads) {
+  SPEEDWELL_EXPECTS(threads >= 2);
   if (!is_chosen_by_user()) core_waits().look(threads);
 }
 
