@@ -406,6 +406,8 @@ Arguments parse_arguments(const std::vector<std::string>& given, const std::stri
     arguments.text = fmt::format("{}\n", version.what());
     return arguments;
   } catch (const CLI::CallForHelp&) {
+    if (!is_known && !arguments.predict.on && !words[0].starts_with('-'))
+      refuse_command(table, words);
     arguments.text = app.help();
     return arguments;
   } catch (const CLI::ParseError& error) {
