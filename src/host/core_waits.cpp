@@ -86,7 +86,7 @@ class CoreWaits {
     const std::chrono::nanoseconds begin = processor_time();
     ThreadTimes now = times_of_threads();
     Time::duration pause = std::max(shortest_pause, 200 * (processor_time() - begin));
-    if (!slept) {
+    if (!slept && !before_.empty()) {  // others run while a process starts
       const int missing = std::max(0, omp_get_num_procs() - threads) + 2;
       if (waiting_share(before_, now) > most && !is_space_limited() && can_start(missing)) {
         surplus_.emplace(missing);
@@ -102,7 +102,7 @@ class CoreWaits {
 
  private:
   static constexpr double most = 0.2;
-  static constexpr Time::duration shortest_pause = std::chrono::milliseconds(20);
+  static constexpr Time::duration shortest_pause = std::chrono::milliseconds(50);
   static constexpr Time::duration first_sleep = std::chrono::seconds(1);
   static constexpr Time::duration longest_sleep = std::chrono::seconds(8);
 
@@ -127,7 +127,7 @@ bool is_chosen_by_user() {
 }  // namespace
 
 double waiting_share(const ThreadTimes& before, const ThreadTimes& now) {
-  constexpr std::int64_t least = 5'000'000;
+  constexpr std::int64_t least = 20'000'000;
   double most = 0;
   for (const auto& [thread, times] : now) {
     const auto known = before.find(thread);

@@ -18,13 +18,13 @@ struct CoreTimes {
 using ThreadTimes = std::map<std::string, CoreTimes>;
 
 /// The largest share, of one thread, of the time in which it was ready or ran that it waited for a
-/// core between two readings: 0 to 1. A thread that was ready for less than 5 ms says nothing.
+/// core between two readings: 0 to 1. A thread that was ready for less than 20 ms says nothing.
 double waiting_share(const ThreadTimes& before, const ThreadTimes& now);
 
 /// Threads of a team wait for each other by spinning, for some milliseconds. While cores are free,
 /// that is the fastest way. Where other threads want the cores, of other programs or of this one
 /// (NumPy's BLAS), one that spins holds the core that the thread it waits for needs, and a run
-/// takes 3 to 10 times as long. So this looks, at most every 20 ms, how long the threads of this
+/// takes 3 to 10 times as long. So this looks, at most every 50 ms, how long the threads of this
 /// process waited for cores; where one did so for a fifth of its time, teams of `threads` threads
 /// and more sleep while they wait, for the next second, and while that goes on for up to 8 s.
 ///
