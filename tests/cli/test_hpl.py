@@ -205,7 +205,6 @@ class Lists(Case):
                  (("hpl", "-P", "1,3", "-Q", "1,5"), ["-P 3 x -Q 5 is 15 ranks, but 1 run"]),
                  (("hpl", "-N", "30,100000000"), ["-N 100000000", "does not fit"]),
                  (("hpl", "--precision", "fp32"), ["unknown option", "--precision", "speedwell hpl"]),
-                 (("hpl", "--"), ["--", "speedwell hpl --help"]),
                  (("mxp", "--nbmin", "4"), ["--nbmin", "--pivot partial"]),
                  (("mxp", "--ndiv", "4", "--pivot", "none"), ["--ndiv", "--pivot partial"]),
                  (("mxp", "--pivot", "full"), ["--pivot", "full", "none, partial"]),
