@@ -54,9 +54,11 @@ void start_without_daemon() {
   constexpr std::array launchers{
       "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_SIZE", "PMI_RANK", "PMI_FD",
       "SLURM_STEP_NUM_TASKS"};
-  if (std::ranges::none_of(launchers,
-                           [](const char* name) { return std::getenv(name) != nullptr; }))
-    ::setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+  if (std::ranges::any_of(launchers, [](const char* name) { return std::getenv(name) != nullptr; }))
+    return;
+  ::setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+  // Processes alone would have one folder together, which the first that ends removes.
+  ::setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
 }
 
 MpiStartGuard::MpiStartGuard() {

@@ -9,8 +9,9 @@ namespace speedwell {
 /// the job's SLURM_NTASKS.)
 bool launched_as_several();
 
-/// Where no launcher is seen, tells Open MPI to start without a daemon, which only programs need
-/// that start others. What the user has set stays. Call it before MPI_Init.
+/// Where no launcher is seen, tells Open MPI to start without a daemon and without a folder of
+/// files, which only programs need that start others. What the user has set stays. Call it before
+/// MPI_Init.
 void start_without_daemon();
 
 /// Stands around MPI_Init. Open MPI does not return from one that fails: it ends the process, with

@@ -38,6 +38,10 @@ class WithoutMpi(Case):
         outcome = shell("exec env -i OMP_NUM_THREADS=1 $speedwell mxp -N 96 --profile none")
         self.assert_status(outcome, 0)
 
+    def test_it_makes_no_folder(self):
+        """Processes alone would have one together, which the first that ends takes from the others."""
+        self.assert_status(run(*SMALL, environment={"TMPDIR": "/proc"}), 0)
+
     def test_what_the_user_has_set_stays(self):
         if "Open MPI v4" not in run("info").out:
             self.skipTest("a later Open MPI has no daemon for a process alone")

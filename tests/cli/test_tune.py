@@ -361,12 +361,15 @@ class RatesOfUpdates(Folder):
                 self.assertRegex(why, rf"^{ranks or 1}000000 GFLOP/s; .* \(measured 2026-01-02\)$")
 
     def test_tuning_renews_them(self):
-        self.plant(bf16=1e6, fp16=1e6, fp32=1)
-        self.assert_status(self.run("tune", "-N", "2500", "--budget", "15", "--device", "cpu"), 0)
-        rates = [rate["gflops"] for rate in self.read()["rates"]]
-        self.assertEqual(len(rates), 3)
-        # One on which no two rounds agreed is not kept.
-        self.assertLess(len([rate for rate in rates if rate in (1e6, 1)]), 3)
+        planted = {"bf16": 1e6, "fp16": 1e6, "fp32": 1}
+        for _ in range(3):  # one on which no two rounds agreed is not kept: on a busy machine, none
+            self.plant(**planted)
+            self.assert_status(self.run("tune", "-N", "2500", "--budget", "15", "--device", "cpu"), 0)
+            rates = [rate["gflops"] for rate in self.read()["rates"]]
+            self.assertEqual(len(rates), 3)
+            if not set(rates) <= set(planted.values()):
+                return
+        self.fail(f"no rate was renewed: {rates}")
 
     def test_rates_plan_the_steps_of_solve(self):
         n = 1500

@@ -104,7 +104,7 @@ class Json(Case):
         """The document alone; the report goes to standard error."""
         for words, ranks, label in ((("mxp", "-N", "64", "--repeat", "2"), 0, "The same run again"),
                                     (("bench", "-N", "64"), 2, "The same run again"),
-                                    (("compare", "-N", "64", "--solvers", "mxp", "--repeat", "1"), 0, "GFLOPS"),
+                                    (("compare", "-N", "64", "--solvers", "mxp", "--repeat", "1"), 0, "GFLOP/s"),
                                     (("check", "--seconds", "1"), 0, "memory")):
             with self.subTest(words), tempfile.TemporaryDirectory() as folder:
                 outcome = run(*words, "--json", "-", ranks=ranks, folder=folder)

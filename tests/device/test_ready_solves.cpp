@@ -32,7 +32,8 @@ struct Expected {
   Plain error;
 };
 
-Expected expected(const Factored& f, Triangle triangle, const Plain& b) {
+/// @param unit half the distance from 1 to the next number of the format to which products round
+Expected expected(const Factored& f, Triangle triangle, const Plain& b, double unit = 0x1p-11) {
   const bool lower = triangle == Triangle::unit_lower;
   Plain inverse = inverse_of(f.lu, triangle);
   const std::int64_t n = f.lu.n;
@@ -48,7 +49,7 @@ Expected expected(const Factored& f, Triangle triangle, const Plain& b) {
   double most = 0;
   for (const double value : all.data) most = std::max(most, value);
   for (std::size_t i = 0; i < e.error.data.size(); ++i)
-    e.error.data[i] = 2.01 * 0x1p-11 * rounded.data[i] + fp32 * most;
+    e.error.data[i] = 2.01 * unit * rounded.data[i] + fp32 * most;
   return e;
 }
 
@@ -60,7 +61,9 @@ void check(Bench& b, const Factored& f, Triangle triangle, std::int64_t vectors,
   const std::int64_t columns = lower ? vectors : n;
   CAPTURE(n, vectors, lower, name(purpose));
   Floats right = uniform<float>(b, rows, columns);
-  const Expected e = expected(f, triangle, right.plain());
+  // Processors have products of 8 bits.
+  const bool bf16 = purpose == Precision::bf16 && b.device->kind() == DeviceKind::cpu;
+  const Expected e = expected(f, triangle, right.plain(), bf16 ? 0x1p-8 : 0x1p-11);
   Low room(b, purpose, rows, columns);
   b.device->prepare_solves(*b.queue, triangle, f.block.view(), purpose, vectors);
   if (lower)
