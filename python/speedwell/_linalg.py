@@ -212,8 +212,9 @@ def lu_solve(
     in :meth:`Factorization.solve`."""
     _boolean("overwrite_b", overwrite_b)
     _boolean("check_finite", check_finite)
-    is_pair = isinstance(lu_and_piv, (tuple, list)) and len(lu_and_piv) == 2
-    factors = lu_and_piv[0] if is_pair else lu_and_piv
+    factors: Any = lu_and_piv
+    if isinstance(factors, (tuple, list)) and len(factors) == 2:
+        factors = factors[0]
     if not isinstance(factors, (Factorization, FactorizationStack)):
         raise ValueError(
             f"lu_and_piv has a {type(factors).__name__} for factors; allowed: what "

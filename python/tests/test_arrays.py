@@ -150,7 +150,7 @@ def test_empty():
         (np.eye(3), ["a", "b", "c"], "type <U1"),
         (np.eye(3), [1, [2], 3], "b cannot be made an array"),
         (np.ma.masked_array(np.eye(3)), np.ones(3), "masked"),
-        (None, np.ones(3), "a has"),
+        (None, np.ones(3), "a is of type NoneType"),
         (scipy.sparse.eye(3), np.ones(3), r"^a is sparse; allowed: .*a\.toarray\(\).*spsolve$"),
         (np.eye(3), scipy.sparse.eye(3), "^b is sparse"),
     ],
