@@ -102,6 +102,11 @@ struct Arguments {
   std::vector<OptionText> common;  ///< what must be equal on all ranks
 };
 
+/// The options of the run: those of `solve`, or of a benchmark. @param arguments Arguments
+auto& run_options(auto& arguments) {
+  return arguments.command == Command::solve ? arguments.solve.options.run : arguments.options.run;
+}
+
 /// @param given the words of the command line after the program's name
 /// @param settings text of the file of --settings; null: not read yet. Its options count as given,
 ///        but for those that the words give.

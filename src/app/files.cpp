@@ -83,6 +83,7 @@ void require_json(const std::string& option) {
 
 void check_files(const Arguments& arguments, const ProfilePlace& place, const HplDat* dat) {
   auto [before, outputs] = files_of(arguments, place, dat);
+  limit_waits_for_readers(run_options(arguments).stall_timeout);
   if (!arguments.submission.empty()) outlive_streams();
   if (arguments.json == standard_output) leave_output_to_json();
   for (const NamedFile& output : outputs) {

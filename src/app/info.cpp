@@ -37,6 +37,11 @@ class InfoReport {
   void line(const char* label, const std::string& value) const {
     if (is_printed_) print(fmt::format("{:<18} {}\n", label, value));
   }
+  /// A line whose text is a member of the document too.
+  void tell(const char* label, const char* key, const std::string& text) {
+    line(label, text);
+    document_[key] = text;
+  }
   ordered_json& operator[](const char* key) { return document_[key]; }
   const ordered_json& document() const { return document_; }
 
@@ -87,32 +92,26 @@ std::string large_pages(const std::string& setting) {
 void tell_libraries(InfoReport& report, int ranks) {
   report["schema"] = "speedwell/1";
   report["benchmark"] = "info";
-  report.line("Speedwell", SPEEDWELL_VERSION);
-  report["version"] = SPEEDWELL_VERSION;
-  report.line("revision", SPEEDWELL_REVISION);
-  report["revision"] = SPEEDWELL_REVISION;
-  report.line("MPI", mpi_version());
-  report["mpi"] = mpi_version();
+  report.tell("Speedwell", "version", SPEEDWELL_VERSION);
+  report.tell("revision", "revision", SPEEDWELL_REVISION);
+  report.tell("MPI", "mpi", mpi_version());
   report.line("ranks",
               fmt::format("{}; the lines below are about rank 0 on {}", ranks, host_name()));
   report["ranks"] = ranks;
   report["host"] = host_name();
   const std::string& kernels = settle_blas_kernels();
   const bool is_told = !kernels.empty() && !is_other_blas();
-  report.line("BLAS", blas_description());
-  report["blas"] = blas_description();
+  report.tell("BLAS", "blas", blas_description());
   if (is_told) report.line("", kernels);
   report["blas_kernels"] = is_told ? ordered_json(kernels) : ordered_json(nullptr);
-  report.line("oneDNN", onednn_description());
-  report["onednn"] = onednn_description();
+  report.tell("oneDNN", "onednn", onednn_description());
   report.line("libzip",
               has_libzip() ? version_of_libzip() : "none: .npz files neither read nor written");
   report["libzip"] = has_libzip() ? ordered_json(version_of_libzip()) : ordered_json(nullptr);
 }
 
 void tell_node(InfoReport& report, const ProcessorInfo& processor) {
-  report.line("processor", processor.model);
-  report["processor"] = processor.model;
+  report.tell("processor", "processor", processor.model);
   report.line("instruction sets", joined(processor.instruction_sets));
   report["instruction_sets"] = processor.instruction_sets;
   report.line("cores", cores(processor));

@@ -148,8 +148,7 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
   if (arguments.predict.on && arguments.command != Command::calibrate &&
       arguments.command != Command::print)
     throw UsageError("predict simulates all ranks in one process; allowed: without mpirun");
-  RunOptions& run =
-      arguments.command == Command::solve ? arguments.solve.options.run : arguments.options.run;
+  RunOptions& run = run_options(arguments);
   switch (arguments.command) {
     case Command::mxp:
     case Command::hpl:
@@ -206,9 +205,7 @@ double launch_limit(const std::vector<std::string>& words) {
   constexpr double least = 5;
   try {
     const Arguments given = parse_arguments({words.begin() + 1, words.end()});
-    const double limit =
-        (given.command == Command::solve ? given.solve.options.run : given.options.run)
-            .stall_timeout;
+    const double limit = run_options(given).stall_timeout;
     return limit > 0 ? std::max(limit, least) : 0;
   } catch (const UsageError&) {
     return default_stall_timeout;

@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <array>
-#include <climits>
 #include <cstdlib>
 
 #include "app/arguments.hpp"
 #include "app/output.hpp"
+#include "comm/communicator.hpp"
 
 namespace speedwell {
 
@@ -29,12 +29,10 @@ pid_t& starting_process() {
 int status_of_end(int status) {
   if (starting_process() != ::getpid() || status == start_failed) return status;
   starting_process() = 0;
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  ::gethostname(host.data(), host.size() - 1);
   complain(
       fmt::format("MPI_Init has failed on {}: MPI's library ended process {}, and says above "
                   "why",
-                  host.data(), ::getpid()));
+                  host_name(), ::getpid()));
   return start_failed;
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 #include "core/expects.hpp"
 #include "io/text.hpp"
@@ -142,12 +143,19 @@ std::string_view words_of(char kind) {
   }
 }
 
+/// NumPy's one-letter names of types on machines of 64 bits, in its words of kind and bytes.
+constexpr std::pair<std::string_view, std::string_view> letters[]{
+    {"?", "b1"}, {"b", "i1"}, {"B", "u1"}, {"h", "i2"}, {"H", "u2"}, {"i", "i4"},
+    {"I", "u4"}, {"l", "i8"}, {"L", "u8"}, {"q", "i8"}, {"Q", "u8"}, {"e", "f2"},
+    {"f", "f4"}, {"d", "f8"}, {"F", "c8"}, {"D", "c16"}};
+
 NumpyType type_of(std::string_view text) {
   constexpr std::string_view orders = "<>=|";
   const bool has_order = !text.empty() && orders.find(text[0]) != orders.npos;
   const char order = has_order ? text[0] : '=';  // the machine's, as for NumPy
   std::string_view rest = text.substr(has_order ? 1 : 0);
-  if (rest == "?") rest = "b1";
+  for (const auto& [letter, words] : letters)
+    if (rest == letter) rest = words;
   const char kind = rest.empty() ? '\0' : rest[0];
   const int bytes = number<int>(rest.substr(std::min<std::size_t>(rest.size(), 1))).value_or(0);
   const bool ordered = order != '|' || bytes == 1;

@@ -3,12 +3,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <system_error>
 #include <thread>
@@ -27,6 +30,12 @@ constexpr int to_new = to_existing | O_CREAT | O_EXCL;
 
 constexpr int no_wait = O_NONBLOCK | O_NOCTTY;
 
+/// Seconds that a pipe's reader may read nothing. 0: any time.
+double& patience_with_readers() {
+  static double seconds = 0;
+  return seconds;
+}
+
 /// Pipes that check_writable() has opened, by their paths, for OutputFiles to come: to close one
 /// would tell its reader that nothing comes.
 std::map<std::string, int>& open_pipes() {
@@ -43,8 +52,17 @@ int open_special(const std::string& path) {
   while ((descriptor = ::open(path.c_str(), to_existing | no_wait)) < 0 &&
          (errno == EINTR || errno == ENXIO) && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  if (descriptor >= 0) ::fcntl(descriptor, F_SETFL, O_WRONLY);  // writing may wait for the reader
   return descriptor;
+}
+
+/// Waits until the pipe has room. 0, or errno.
+int wait_for_reader(int descriptor) {
+  const double limit = patience_with_readers();
+  const double longest = std::numeric_limits<int>::max();
+  const int milliseconds = limit > 0 ? static_cast<int>(std::min(1000 * limit, longest)) : -1;
+  pollfd pipe{.fd = descriptor, .events = POLLOUT, .revents = 0};
+  const int ready = ::poll(&pipe, 1, milliseconds);
+  return ready == 0 ? ETIMEDOUT : ready < 0 && errno != EINTR ? errno : 0;
 }
 
 int open_special_again(const std::string& path) {
@@ -54,6 +72,8 @@ int open_special_again(const std::string& path) {
 }
 
 std::string words_of(int error) {
+  if (error == ETIMEDOUT)
+    return fmt::format("a pipe whose reader has read nothing for {:g} s", patience_with_readers());
   return error == ENXIO ? "a pipe or device that nobody reads" : error_text(error);
 }
 
@@ -88,6 +108,10 @@ std::string written_path(const std::string& path) {
   for (int i = 0; i < most_links && fs::is_symlink(file, error); ++i)
     file = file.parent_path() / fs::read_symlink(file, error);
   return file.string();
+}
+
+void limit_waits_for_readers(double seconds) {
+  patience_with_readers() = seconds;
 }
 
 bool is_replaced(const std::string& path) {
@@ -128,7 +152,7 @@ OutputFile::OutputFile(const std::string& path)
       half_(is_special(path_) || error_of_path(path_) != 0 ? "" : temporary(path_).string()),
       descriptor_(half_.empty() ? open_special_again(path_) : ::open(half_.c_str(), to_new, 0666)) {
   if (descriptor_ >= 0) return;
-  note_error();
+  note_error(errno);
   half_.clear();  // a file of this name was not made here
 }
 
@@ -137,24 +161,28 @@ OutputFile::~OutputFile() {
   if (!half_.empty()) ::unlink(half_.c_str());
 }
 
-void OutputFile::note_error() {
-  if (error_ == 0) error_ = errno;
+void OutputFile::note_error(int error) {
+  if (error_ == 0) error_ = error;
 }
 
 void OutputFile::write(std::string_view piece) {
   while (error_ == 0 && !piece.empty()) {
     const ssize_t written = ::write(descriptor_, piece.data(), piece.size());
-    if (written < 0 && errno != EINTR) note_error();
+    if (written < 0 && errno == EAGAIN)
+      note_error(wait_for_reader(descriptor_));
+    else if (written < 0 && errno != EINTR)
+      note_error(errno);
     if (written > 0) piece.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
 std::string OutputFile::finish() {
   // fsync of a pipe fails with EINVAL, which is no error here.
-  if (error_ == 0 && ::fsync(descriptor_) != 0 && errno != EINVAL) note_error();
-  if (descriptor_ >= 0 && ::close(descriptor_) != 0) note_error();
+  if (error_ == 0 && ::fsync(descriptor_) != 0 && errno != EINVAL) note_error(errno);
+  if (descriptor_ >= 0 && ::close(descriptor_) != 0) note_error(errno);
   descriptor_ = -1;
-  if (error_ == 0 && !half_.empty() && ::rename(half_.c_str(), path_.c_str()) != 0) note_error();
+  if (error_ == 0 && !half_.empty() && ::rename(half_.c_str(), path_.c_str()) != 0)
+    note_error(errno);
   if (error_ != 0) return words_of(error_);
   half_.clear();
   return "";

@@ -13,6 +13,9 @@ namespace speedwell {
 /// The path of the file that is written by the name `path`: that to which symbolic links lead.
 std::string written_path(const std::string& path);
 
+/// A pipe whose reader reads nothing for this time cannot be written. 0, as at the start: no limit.
+void limit_waits_for_readers(double seconds);
+
 /// Whether an OutputFile replaces what is at `path`, and so may be written again and again: not so
 /// a pipe or a device.
 bool is_replaced(const std::string& path);
@@ -41,7 +44,7 @@ class OutputFile {
   std::string finish();
 
  private:
-  void note_error();
+  void note_error(int error);  ///< the first is kept; 0: none
 
   std::string path_;
   std::string half_;  ///< path of the temporary file; empty if `path_` is written directly

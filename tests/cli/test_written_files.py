@@ -248,11 +248,17 @@ class NamedPipe(Case):
             self.assertIn(found, outcome.err, words)
             self.assertEqual(outcome.complaints, [])
 
+    def test_a_reader_that_never_reads(self):
+        # 100 runs are more than the 64 KiB that a pipe holds.
+        outcome = shell('sleep 20 < "$PIPE" & "$speedwell" mxp -N 64 --repeat 100 --stall-timeout 1 '
+                        '--json "$PIPE" > /dev/null; status=$?; kill $!; exit $status', {"PIPE": self.pipe})
+        self.assert_refused(outcome, f"cannot write '{self.pipe}'", "whose reader has read nothing for 1 s")
+
     def test_a_reader_that_goes_away(self):
         outcome = shell('head -c 1 < "$PIPE" & "$speedwell" mxp -N 64 --json "$PIPE"; status=$?; wait;'
                         ' exit $status', {"PIPE": self.pipe})
         self.assert_status(outcome, 0)  # the pipe holds all of it
-        outcome = shell('true < "$PIPE" & "$speedwell" mxp -N 64 --json "$PIPE" > /dev/null',
+        outcome = shell('"$speedwell" mxp -N 64 --repeat 20 --json "$PIPE" > /dev/null & true < "$PIPE"; wait $!',
                         {"PIPE": self.pipe})
         self.assert_refused(outcome, f"cannot write '{self.pipe}'", "Broken pipe")
 

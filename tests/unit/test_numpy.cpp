@@ -69,7 +69,8 @@ TEST_CASE("a type without a byte order is the machine's, as for NumPy") {
   const auto type_of = [](const std::string& type, int bytes) {
     return header_of(npy(dictionary(type, "False", "(3,)"), 3 * bytes)).type;
   };
-  for (const std::string type : {"=f8", "f8", "<f8"}) CHECK(type_of(type, 8) == NumpyType{});
+  for (const std::string type : {"=f8", "f8", "<f8", "d", "<d", "=d"})
+    CHECK(type_of(type, 8) == NumpyType{});
   for (const std::string type : {"?", "|?", "b1", "|b1"})
     CHECK(type_of(type, 1) == NumpyType{'b', 1, false});
   CHECK(type_of("i4", 4) == NumpyType{'i', 4, false});
@@ -113,7 +114,7 @@ TEST_CASE("a refusal of a header names the value and those that are allowed") {
     CHECK(refusal(npy(dictionary(type, "False", "(1,)"), 8)) ==
           "holds " + words + " of type '" + type + "'" + allowed);
   };
-  for (const std::string type : {"|f8", "=f3", "<f1", "<f16", "<i3", "<u16", "|i2", "<b2", "<i",
+  for (const std::string type : {"|f8", "=f3", "<f1", "<f16", "<i3", "<u16", "|i2", "<b2", "<I4",
                                  "<i-8", "<", "<x8", "<f8 ", ""})
     check(type, "numbers");
   for (const std::string type : {"<c4", ">c32", "c4"}) check(type, "complex numbers");
