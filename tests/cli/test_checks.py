@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests run/check-layers, run/check-files, run/check-pages and run/check-kernels: each rule is broken once in a copy of the
-tree, or in a library made for it."""
+tree, or in a library made for it. And run/record, which makes the records that run/check-pages reads."""
 
+import json
 import pathlib
 import shutil
 import struct
@@ -354,6 +355,49 @@ class Kernels(Case):
         self.library.unlink()
         self.assertEqual(self.outcome()[0], 2)
         self.assertEqual(self.outcome("--all")[0], 2)
+
+
+class Records(unittest.TestCase):
+    """run/record: figures stay, and what a comparison does not need goes."""
+
+    def summary(self, document):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as raw:
+            json.dump(document, raw)
+            raw.flush()
+            done = subprocess.run([ROOT / "run/record", raw.name], capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertLess(max(map(len, done.stdout.splitlines())), 121)
+        return json.loads(done.stdout)
+
+    def test_a_comparison(self):
+        row = {"solver": "mxp", "precision": "bf16", "nb": 64, "ranks": 1, "gflops": {"best": 90.978814, "median": 80.5},
+               "seconds": 1.0 / 3, "median_seconds": 0.5, "over_dgesv": None, "passed": True,
+               "turns": [{"seconds": 0.5, "level": {"error": 1e-15, "matrix": {"overflowed": 0}}}]}
+        ceiling = {"name": "dgemm", "rate": {"best": 10.0, "median": 9.0}, "best_shape": "4 x 4", "threads": 2}
+        result = {"schema": "speedwell/1", "revision": "abc", "date": "2026-11-21", "matrix": "shifted", "ranks": 1, "nprow": 1,
+                  "passed": True, "orders": [{"n": 500, "solvers": [row, row | {"passed": False}], "ceilings": [ceiling]}]}
+        record = {"revision": "abc", "note": "n",
+                  "runs": [{"command": "/a/b/speedwell compare --json /a/c.json", "result": result}]}
+        kept = {"solver": "mxp", "precision": "bf16", "nb": 64, "gflops": {"best": 90.979, "median": 80.5},
+                "seconds": 0.33333, "error": 1e-15}
+        self.assertEqual(self.summary(record), {
+            "revision": "abc", "note": "n",
+            "runs": [{"command": "speedwell compare --json c.json", "result": {
+                "matrix": "shifted", "ranks": 1, "passed": True,
+                "orders": [{"n": 500, "solvers": [kept, kept | {"passed": False}],
+                            "ceilings": [{"name": "dgemm", "rate": 10.0, "best_shape": "4 x 4"}]}]}}]})
+        result["revision"] = "abc-dirty"
+        self.assertEqual(self.summary(record)["runs"][0]["result"]["revision"], "abc-dirty")
+
+    def test_a_run(self):
+        phase = {"average": 1.5, "maximum": 2.0, "slowest_rank": 0, "slowest_host": "h"}
+        self.assertEqual(
+            self.summary({"n": 8, "nprow": 1, "ranks": 2, "time_seconds": 3.0, "gflops": 0.9999999999, "passed": False,
+                          "phases": {"panel": phase}, "norms": {"A_inf": 1.0}, "runs": [{"time_seconds": 3.0}], "failure": None,
+                          "notes": ["the profile is '/h/p.json'"], "errors": "a\nb\nc", "clocks": {
+                              "sm_mhz": {"min": 1.0, "median": 2.0, "max": 3.0}}}),
+            {"n": 8, "nprow": 1, "ranks": 2, "time_seconds": 3.0, "gflops": 0.9999999999, "passed": False,
+             "phases": {"panel": 1.5}, "notes": ["the profile is 'p.json'"], "clocks": {"sm_mhz": 2.0}})
 
 
 if __name__ == "__main__":
