@@ -73,6 +73,14 @@ inline std::vector<GridShape> grids(int ranks) {
   return all;
 }
 
+/// The grids of tests that factor hundreds of systems: on emulated GPUs, which are slow, the
+/// squarest alone. What GPUs tell each other on the others is in the tests of [factor] and of the
+/// look-ahead.
+inline std::vector<GridShape> few_grids(int ranks) {
+  const std::vector<GridShape> all = grids(ranks);
+  return device_choice().device == DeviceKind::cpu ? all : std::vector{all[all.size() / 2]};
+}
+
 /// Options of a solve on such a grid.
 inline SolveOptions options(GridShape shape, std::int64_t nb,
                             Precision precision = Precision::automatic) {

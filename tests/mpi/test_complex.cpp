@@ -103,7 +103,7 @@ TEST_CASE("complex systems on every grid, in every precision", "[complex][solve]
   };
   const std::vector<std::int64_t> blocks = some({3, 8, 64}, {8});
   const std::vector<std::int64_t> counts = some({1, 3, 9}, {1, 9});
-  for (const GridShape shape : grids(world().size()))
+  for (const GridShape shape : few_grids(world().size()))
     for (const Precision precision : {Precision::automatic, Precision::fp16, Precision::bf16,
                                       Precision::fp16x3, Precision::fp32, Precision::fp64})
       for (const std::int64_t nb : blocks) {
@@ -131,7 +131,7 @@ TEST_CASE("complex matrices and right-hand sides in every form", "[complex][sour
         to[static_cast<std::int64_t>(p) + static_cast<std::int64_t>(q) * ld] = s.a(i[p], j[q]);
   };
   const Vectors by_rows = s.matrix(true);
-  for (const GridShape shape : grids(world().size())) {
+  for (const GridShape shape : few_grids(world().size())) {
     const ProcessGrid grid(world(), shape);
     const SolveOptions o = options(shape, 6);
     // The rank's part in blocks of 4 x 6, with a padded leading dimension.

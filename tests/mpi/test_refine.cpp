@@ -63,7 +63,7 @@ double worst_difference(const std::vector<double>& x, const std::vector<double>&
 
 TEST_CASE("each method reaches FP64 accuracy from each precision", "[refine]") {
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  for (const GridShape shape : grids(all.size()))
+  for (const GridShape shape : few_grids(all.size()))
     for (const double kappa : {1e2, 1e3})
       for (const auto precision :
            {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32})
@@ -196,7 +196,7 @@ RefineOutcome refined(const GridShape& shape, double kappa, RefineMethod method,
 
 TEST_CASE("a refinement whose forecast costs more than it is worth is given up", "[refine]") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  for (const GridShape shape : grids(Communicator::duplicate(MPI_COMM_WORLD).size()))
+  for (const GridShape shape : few_grids(Communicator::duplicate(MPI_COMM_WORLD).size()))
     for (const RefineMethod method : {RefineMethod::automatic, RefineMethod::gmres}) {
       CAPTURE(shape.nprow, shape.npcol, name(method));
       const RefineOutcome whole = refined(shape, 1e3, method, infinity, 200);

@@ -63,7 +63,7 @@ TEST_CASE("any number of right-hand sides on every grid, in every precision",
   const Exact s{n};
   const std::vector<std::int64_t> counts =
       emulated() ? std::vector<std::int64_t>{3, 9} : std::vector<std::int64_t>{1, 3, 8, 9, 20, 300};
-  for (const GridShape shape : grids(world().size()))
+  for (const GridShape shape : few_grids(world().size()))
     for (const std::int64_t count : counts)
       for (const Precision precision : {Precision::automatic, Precision::fp16, Precision::bf16,
                                         Precision::fp16x3, Precision::fp32, Precision::fp64})
@@ -91,7 +91,7 @@ TEST_CASE("any number of right-hand sides on every grid, in every precision",
 
 TEST_CASE("orders of one, two and three with more right-hand sides than rows",
           "[solve][many][right-hand-sides]") {
-  for (const GridShape shape : grids(world().size()))
+  for (const GridShape shape : few_grids(world().size()))
     for (const std::int64_t n : {1, 2, 3})
       for (const std::int64_t count : {5, 12})
         for (const Precision precision : {Precision::bf16, Precision::fp32, Precision::fp64}) {
@@ -158,7 +158,7 @@ TEST_CASE("a bad column of b leaves the others on every grid, in every form",
           "[solve][many][right-hand-sides]") {
   const std::int64_t n = emulated() ? 13 : 31;
   const auto all = world();
-  for (const GridShape shape : grids(all.size())) {
+  for (const GridShape shape : few_grids(all.size())) {
     const ProcessGrid grid(all, shape);
     for (const Mixed& each : mixed(n))
       for (const Precision precision : {Precision::fp16, Precision::fp32, Precision::fp64}) {
@@ -236,7 +236,7 @@ TEST_CASE("a right-hand side that does not converge leaves the others",
     if (is_easy(k)) return i < 12 ? 0. : static_cast<double>(i + k);
     return i < 12 ? half.b(i, k) : 0.;
   };
-  for (const GridShape shape : grids(world().size()))
+  for (const GridShape shape : few_grids(world().size()))
     for (const std::int64_t count : {4, 11}) {
       CAPTURE(shape.nprow, shape.npcol, count);
       SolveOptions o = options(shape, 5, Precision::fp16);
@@ -305,7 +305,7 @@ TEST_CASE("a function for b is called once for each element, also where steps fo
   const auto all = world();
   // 600 are more than are solved together.
   for (const std::int64_t count : {1, 8, 9, 600})
-    for (const GridShape shape : grids(all.size()))
+    for (const GridShape shape : few_grids(all.size()))
       for (const std::int64_t bad : {-1, 3}) {
         if (bad >= count || (count == 600 && (shape.nprow > 1 || emulated()))) continue;
         CAPTURE(shape.nprow, shape.npcol, count, bad);
@@ -381,7 +381,7 @@ TEST_CASE("where every column of b is bad, the first one's entry is named",
       return i == (k + 4) % n ? (k % 2 == 0 ? not_a_number : HUGE_VAL) : 1;
     };
     const std::vector<double> array = dense(n, count, n, b);
-    for (const GridShape shape : grids(world().size()))
+    for (const GridShape shape : few_grids(world().size()))
       for (const RightHandSide& side :
            {RightHandSide::from_function(count, b), RightHandSide::dense(count, array.data(), n)}) {
         CAPTURE(shape.nprow, shape.npcol, count);

@@ -144,7 +144,7 @@ TEST_CASE("A^T x = b with the factors of A, on every grid, in every precision",
   const Skew s{n};
   const std::vector<std::int64_t> counts =
       emulated() ? std::vector<std::int64_t>{3, 9} : std::vector<std::int64_t>{1, 3, 8, 9, 20, 300};
-  for (const GridShape shape : grids(world().size()))
+  for (const GridShape shape : few_grids(world().size()))
     for (const std::int64_t nb : {std::int64_t{5}, n + 3})
       for (const Precision precision : {Precision::fp16, Precision::bf16, Precision::fp16x3,
                                         Precision::fp32, Precision::fp64}) {
@@ -169,7 +169,7 @@ TEST_CASE("A^T x = b with full checks, with GMRES and with a tolerance",
           "[solve][many][transposed]") {
   const std::int64_t n = emulated() ? 13 : 41;
   const Skew s{n};
-  for (const GridShape shape : grids(world().size()))
+  for (const GridShape shape : few_grids(world().size()))
     for (const std::int64_t count : {2, 11})
       for (const Precision precision : {Precision::fp16, Precision::fp64})
         for (const int kind : {0, 1, 2}) {
@@ -194,7 +194,7 @@ TEST_CASE("an array stored by rows, on one rank, dealt to all", "[solve][many][t
   const auto all = world();
   const std::int64_t lda = n + 2;
   const std::vector<double> rows = by_rows(s, lda);
-  for (const GridShape shape : grids(all.size()))
+  for (const GridShape shape : few_grids(all.size()))
     for (const int root : {0, all.size() - 1})
       for (const Precision precision : {Precision::bf16, Precision::fp32, Precision::fp64})
         for (const std::int64_t count : {1, 10}) {
@@ -220,7 +220,7 @@ TEST_CASE("every form of b with A^T", "[solve][many][transposed]") {
   const Skew s{n};
   const auto all = world();
   const int root = all.size() - 1;
-  for (const GridShape shape : grids(all.size())) {
+  for (const GridShape shape : few_grids(all.size())) {
     const ProcessGrid grid(all, shape);
     for (const Precision precision : {Precision::fp16, Precision::fp64})
       for (const std::int64_t count : {3, 12}) {
@@ -308,7 +308,7 @@ TEST_CASE("a small system with A^T that the steps take over", "[solve][small][tr
 TEST_CASE("factors that A^T needs in FP64 stay for A", "[solve][many][transposed]") {
   const std::int64_t n = emulated() ? 13 : 35;
   const Skew s{n, 0, 0, 1e-9};
-  for (const GridShape shape : grids(world().size())) {
+  for (const GridShape shape : few_grids(world().size())) {
     CAPTURE(shape.nprow, shape.npcol);
     SolveOptions o = options(shape, 5);
     o.first = Precision::fp16;
@@ -327,7 +327,7 @@ TEST_CASE("factors that A^T needs in FP64 stay for A", "[solve][many][transposed
 
 TEST_CASE("bad scales of rows and columns with A^T", "[solve][many][transposed]") {
   const std::int64_t n = emulated() ? 13 : 34;
-  for (const GridShape shape : grids(world().size()))
+  for (const GridShape shape : few_grids(world().size()))
     for (const Skew& s : {Skew{n, 60, 0}, Skew{n, 0, 50}, Skew{n, -40, 70}})
       for (const Precision precision : {Precision::fp16, Precision::fp64})
         for (const std::int64_t count : {1, 10}) {
@@ -373,7 +373,7 @@ TEST_CASE("condition numbers of A and of A^T, whatever else is checked",
     small.equilibrate = false;
     Factorization alone(MPI_COMM_SELF, s.matrix(), small);
     for (const Transpose t : both) check(alone, t);
-    for (const GridShape shape : grids(world().size()))
+    for (const GridShape shape : few_grids(world().size()))
       for (const Precision precision : {Precision::fp32, Precision::fp64}) {
         CAPTURE(shape.nprow, shape.npcol, name(precision), name(check_kind));
         SolveOptions o = options(shape, 5, precision);
