@@ -89,6 +89,10 @@ class Submission(Case):
         self.assert_status(outcome, 0)
         self.assertIn("photo.png", outcome.out)
         self.assertIn("mxp, run 2: the score is", outcome.out)
+        for path in folder / "cert-1-hpl.rslts", folder / "report.txt":
+            text = path.read_text(encoding="utf-8")
+            path.write_text(text.replace(" --repeat 2\n", " --repeat 2; rm -rf x\n"), encoding="utf-8")
+        self.assertIn("WRONG  cert-1-hpl.rslts", run("verify", folder).out)
 
     def test_two_jobs_and_one_folder(self):
         folder = self.root / "shared"
