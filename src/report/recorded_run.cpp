@@ -65,11 +65,9 @@ void read_at(const ordered_json& document, const char* name, Value& value) {
 /// The time of utc_text().
 std::time_t time_at(const ordered_json& document, const char* name) {
   const ordered_json& found = at(document, {name});
-  std::tm parts{};
-  const std::string text = found.is_string() ? found.get<std::string>() : "";
-  const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (end == nullptr || *end != '\0') refuse(name, found, "a time as 2026-11-29T18:00:00Z");
-  return ::timegm(&parts);
+  const double time = recorded_time(found);
+  if (!(time == std::floor(time))) refuse(name, found, "a time as 2026-11-29T18:00:00Z");
+  return static_cast<std::time_t>(time);
 }
 
 template <class Value>
