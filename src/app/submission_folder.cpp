@@ -20,6 +20,7 @@
 
 #include "app/arguments.hpp"
 #include "app/output.hpp"
+#include "app/recorded_command.hpp"
 #include "bench/campaign.hpp"
 #include "document/benchmark_report.hpp"
 #include "io/file.hpp"
@@ -82,13 +83,15 @@ ordered_json read_document(const fs::path& path) {
                                  printable(path.string(), longest_path), why));
   };
   if (!file.problem.empty()) refuse(file.problem);
-  const auto check_depth = [&](int depth, ordered_json::parse_event_t, const ordered_json&) {
-    if (depth > deepest_json) refuse(fmt::format("more than {} deep", deepest_json));
-    return true;
-  };
-  ordered_json document = ordered_json::parse(file.text, check_depth, false);
+  ordered_json document = parse_json(file.text, refuse);
   if (!document.is_object()) refuse("no JSON object");
   return document;
+}
+
+/// The text there; empty where there is none.
+std::string text_at(const ordered_json& document, const char* name) {
+  const ordered_json& found = at(document, {name});
+  return found.is_string() ? found.get<std::string>() : "";
 }
 
 /// The lines of a text.
@@ -159,6 +162,7 @@ FolderCheck::FolderCheck(fs::path folder)
       mxp_(recorded_runs(at(document_, {"mxp"}))),
       hpl_(recorded_runs(at(document_, {"hpl"}))),
       all_(check_document(document_, mxp_, hpl_, std::time(nullptr))) {
+  all_.push_back({"the command line is that of the runs", wrong_command_line(document_)});
   check_reports();
   const std::string dat = text_of_dat(choices_of(hpl_.setup.options));
   check(dat_name, [&](const std::string& text) { return difference(text, dat); });
@@ -181,8 +185,7 @@ void FolderCheck::check(const std::string& name,
 /// Why the line is not the command of these settings, of any number of ranks and of the program
 /// that has run; empty where it is.
 std::string FolderCheck::wrong_command(const std::string& line, const Settings& settings) const {
-  const ordered_json& command = at(document_, {"command_line"});
-  const std::string given = command.is_string() ? command.get<std::string>() : "";
+  const std::string given = text_at(document_, "command_line");
   const std::string program = given.substr(0, given.find(" bench"));
   const std::string wanted = quoted(words_of(settings));
   const std::string asked = fmt::format("{} {}", program, wanted);
@@ -206,10 +209,12 @@ std::string FolderCheck::wrong_command(const std::string& line, const Settings& 
 
 void FolderCheck::check_reports() {
   static const std::string again = "\nThe same run again:\n";
+  const std::string program = fmt::format("Speedwell {} ({})", text_at(document_, "version"),
+                                          text_at(document_, "revision"));
   std::string half;
   check(certificate("mxphpl", "rslts"), [&](const std::string& text) {
     half = text;
-    return differing_line(text, mxp_, "");
+    return differing_line(text, mxp_, program, "");
   });
   const std::string summary = report_summary(best_of(mxp_), best_of(hpl_));
   check(certificate("hpl", "rslts"), [&](const std::string& text) {
@@ -219,11 +224,18 @@ void FolderCheck::check_reports() {
     const std::string line = text.substr(end + again.size());
     if (lines_of(line).size() != 1) return std::string("more than one line of the same run again");
     const Settings settings{"bench", options_again_of_both(mxp_.setup, hpl_.setup)};
-    // Behind these options, it may repeat the runs, or name another BLAS.
-    const std::string first =
-        line.substr(0, std::min(line.find(" --repeat "), line.find(" --blas ")));
-    const std::string why = wrong_command(first.substr(0, first.find('\n')), settings);
-    return why.empty() ? differing_line(text.substr(0, end), hpl_, summary) : why;
+    // Behind these options, it repeats the runs, and may name another BLAS.
+    std::string first = line.substr(0, line.find('\n'));
+    const std::size_t blas = first.find(" --blas ");
+    if (blas != first.npos && words_of_line(first.substr(blas + 1)).size() != 2)
+      return std::string("more than a library behind '--blas'");
+    first.resize(std::min(blas, first.size()));
+    const std::string repeat =
+        hpl_.runs.size() > 1 ? fmt::format(" --repeat {}", hpl_.runs.size()) : "";
+    if (!first.ends_with(repeat)) return fmt::format("the same run again lacks '{}'", repeat);
+    first.resize(first.size() - repeat.size());
+    const std::string why = wrong_command(first, settings);
+    return why.empty() ? differing_line(text.substr(0, end), hpl_, program, summary) : why;
   });
   check(report_name,
         [&](const std::string& text) { return difference(text, half, "the two cert-*.rslts"); });
@@ -254,6 +266,18 @@ std::vector<std::string> FolderCheck::others() const {
       all.push_back(name);
   std::ranges::sort(all);
   return all;
+}
+
+/// @throws UsageError where the folder is no submission
+FolderCheck checked(const std::string& folder) {
+  try {
+    return FolderCheck(folder);
+  } catch (const ordered_json::exception& error) {  // a list where there is a number, say
+    throw UsageError(
+        fmt::format("'{}': {} is none of Speedwell's: {}; allowed: a folder of "
+                    "speedwell bench --submission",
+                    printable(folder, longest_path), document_name, printable(error.what(), 120)));
+  }
 }
 
 }  // namespace
@@ -303,7 +327,7 @@ void SubmissionFolder::write(const Submission& submission) const {
 }
 
 int verify_submission(const std::string& folder) {
-  const FolderCheck found(folder);
+  const FolderCheck found = checked(folder);
   int wrong = 0;
   std::string text;
   for (const SubmissionCheck& one : found.all()) {

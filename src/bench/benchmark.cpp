@@ -110,21 +110,6 @@ void set_phases(BenchmarkResult& result, const Solved& solved, const Communicato
     }
 }
 
-/// Operations of this rank's updates.
-double update_flops(const LuPlan& lu, const ProcessGrid& grid) {
-  const Distribution rows = grid.rows(lu.n, lu.nb);
-  const Distribution columns = grid.columns(lu.n, lu.nb);
-  const StepSequence steps(rows, columns, lu.width);
-  double sum = 0;
-  for (std::int64_t k = 0; k < steps.count(); ++k) {
-    const Step step = steps[k];
-    sum += 2. * static_cast<double>(step.width()) *
-           static_cast<double>(rows.local_size() - step.trailing_row.value) *
-           static_cast<double>(columns.local_size() - step.trailing_column.value);
-  }
-  return sum;
-}
-
 void judge(BenchmarkResult& result, const std::optional<Paper>& paper, bool converged) {
   const BenchmarkOptions& o = result.chosen;
   if (paper) {
@@ -182,6 +167,21 @@ class Rehearsal {
 };
 
 }  // namespace
+
+double update_flops(const LuPlan& lu, int rank) {
+  const GridPosition place = lu.grid.position(rank);
+  const Distribution rows(lu.n, lu.nb, lu.grid.nprow, place.row);
+  const Distribution columns(lu.n, lu.nb, lu.grid.npcol, place.column);
+  const StepSequence steps(rows, columns, lu.width);
+  double sum = 0;
+  for (std::int64_t k = 0; k < steps.count(); ++k) {
+    const Step step = steps[k];
+    sum += 2. * static_cast<double>(step.width()) *
+           static_cast<double>(rows.local_size() - step.trailing_row.value) *
+           static_cast<double>(columns.local_size() - step.trailing_column.value);
+  }
+  return sum;
+}
 
 std::string no_factors(const BenchmarkResult& r) {
   SPEEDWELL_EXPECTS(!r.factored());
@@ -281,7 +281,7 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   run.variants = device().variant_choices();
   set_times(result, solved, all());
   set_phases(result, solved, all());
-  const double flops = update_flops(setup().lu, grid());
+  const double flops = update_flops(setup().lu, all().rank());
   run.update_rates =
       all().all_gather(std::array{flops > 0 ? flops / solved.factors.times.update : unknown});
   result.bad_pivot = solved.factors.bad_pivot;

@@ -60,6 +60,9 @@ struct Series {
 std::vector<Measured> measure(MPI_Comm comm, const Series& series, const ProgressFunction& progress,
                               const InterruptFunction& interrupt);
 
+/// Operations of a rank's updates in an LU.
+double update_flops(const LuPlan& lu, int rank);
+
 /// Why a run has no factors, in one line. @pre not result.factored()
 std::string no_factors(const BenchmarkResult& result);
 

@@ -46,12 +46,10 @@ Baseline Baseline::read(const std::string& path) {
                     "check has written, or a new one",
                     printable(path, longest_path), why));
   };
-  const auto check_depth = [&](int depth, ordered_json::parse_event_t, const ordered_json&) {
-    if (depth > deepest_json) throw damaged("its lists and objects are too deep");
-    return true;
-  };
+  const ordered_json document =
+      parse_json(file.text, [&](const std::string& why) { throw damaged(why); });
+  if (!document.is_object()) throw damaged("it is no JSON object");
   try {
-    const ordered_json document = ordered_json::parse(file.text, check_depth);
     if (const auto found = document.at("schema").get<std::string>(); found != schema)
       throw damaged(fmt::format("its schema is '{}'", printable(found)));
     document.at("processor").get_to(baseline.processor_);

@@ -26,9 +26,10 @@ Sensed<> whole_sum(const EnergyReport& energy) {
 
 /// "2026-11-21T18:00:00.250Z"
 std::string precise_utc(double time) {
-  const double whole = std::floor(time);
+  const double all = std::round(time * 1e3);
+  const double whole = std::floor(all / 1e3);
   std::string text = utc_text(static_cast<std::time_t>(whole));
-  return text.insert(text.size() - 1, fmt::format("{:.3f}", time - whole).substr(1));
+  return text.insert(text.size() - 1, fmt::format(".{:03.0f}", all - 1e3 * whole));
 }
 
 ordered_json or_null(const Sensed<>& figure) {

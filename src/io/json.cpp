@@ -1,16 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/json.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "io/text.hpp"
 
 namespace speedwell {
 
-std::string json_text(const nlohmann::ordered_json& document) {
-  using nlohmann::ordered_json;
+using nlohmann::ordered_json;
+
+ordered_json parse_json(const std::string& text,
+                        const std::function<void(const std::string&)>& refuse) {
+  using Event = ordered_json::parse_event_t;
+  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  const auto check = [&](int depth, Event event, const ordered_json& value) {
+    if (depth > deepest_json)
+      refuse(fmt::format("its lists and objects are more than {} deep", deepest_json));
+    if (event == Event::object_start) keys.emplace_back();
+    if (event == Event::object_end) keys.pop_back();
+    if (event != Event::key) return true;
+    if (const auto key = value.get<std::string>(); !keys.back().insert(key).second)
+      refuse(fmt::format("key '{}' given more than once; allowed: once", printable(key)));
+    return true;
+  };
+  return ordered_json::parse(text, check, false);
+}
+
+std::string json_text(const ordered_json& document) {
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-void write_json(const std::string& path, const nlohmann::ordered_json& document) {
+void write_json(const std::string& path, const ordered_json& document) {
   write_whole(path, json_text(document));
 }
 

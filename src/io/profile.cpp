@@ -130,12 +130,8 @@ const ordered_json& list(const ordered_json& document, const char* name) {
 }
 
 Profile profile_of(const std::string& content) {
-  const auto check_depth = [](int depth, ordered_json::parse_event_t, const ordered_json&) {
-    if (depth > deepest_json)
-      throw Damaged(fmt::format("its lists and objects are more than {} deep", deepest_json));
-    return true;
-  };
-  const ordered_json document = ordered_json::parse(content, check_depth, false);
+  const ordered_json document =
+      parse_json(content, [](const std::string& why) { throw Damaged(why); });
   if (!document.is_object()) throw Damaged("it is no JSON object");
   if (const std::string found = text(document, "schema"); found != schema)
     throw Damaged(fmt::format("its schema is '{}', allowed is '{}'", printable(found), schema));

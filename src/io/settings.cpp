@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "io/file.hpp"
 #include "io/json.hpp"
@@ -81,17 +80,7 @@ Settings parse_settings(const std::string& content, const std::string& path) {
     throw UsageError(
         fmt::format("cannot use the settings '{}': {}", printable(path, longest_path), why));
   };
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
-  const auto check = [&](int depth, ordered_json::parse_event_t event, const ordered_json& value) {
-    if (depth > deepest_json) refuse(fmt::format("it is more than {} deep", deepest_json));
-    if (event == ordered_json::parse_event_t::object_start) keys.emplace_back();
-    if (event == ordered_json::parse_event_t::object_end) keys.pop_back();
-    if (event != ordered_json::parse_event_t::key) return true;
-    if (const auto key = value.get<std::string>(); !keys.back().insert(key).second)
-      refuse(fmt::format("key '{}' given more than once; allowed: once", printable(key)));
-    return true;
-  };
-  const ordered_json document = ordered_json::parse(content, check, false);
+  const ordered_json document = parse_json(content, refuse);
   if (!document.is_object()) refuse("it is no JSON object");
   for (const char* key : {"schema", "command"})
     if (!document.contains(key) || !document[key].is_string())

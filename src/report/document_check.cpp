@@ -11,7 +11,9 @@
 #include "bench/rules.hpp"
 #include "io/text.hpp"
 #include "report/json_fields.hpp"
+#include "report/run_bounds.hpp"
 #include "report/submission.hpp"
+#include "setup/footprint.hpp"
 
 namespace speedwell {
 
@@ -93,6 +95,26 @@ void check_residual(const Checks& check, const BenchmarkResult& r) {
   check("it is said to have passed", r.passed, "it is said to have failed");
 }
 
+void check_bounds(const Checks& check, const std::vector<BoundList>& lists) {
+  for (const BoundList& list : lists) {
+    if (list.bounds.empty()) continue;
+    const auto wrong = std::ranges::find_if_not(list.bounds, &Bound::holds);
+    const bool right = wrong == list.bounds.end();
+    check(list.what, right,
+          right ? ""
+                : fmt::format("{} is {:.10g}, possible are {:.10g} to {:.10g}", wrong->figure,
+                              wrong->value, wrong->least, wrong->most));
+  }
+}
+
+/// The memory that the run announced, which is that of its plan.
+void check_plan(const Checks& check, const ordered_json& document, const Setup& setup) {
+  const double needed = number_at(document, {"memory", "needed_per_rank_bytes"});
+  const double again = std::floor(rank_bytes(setup.lu));
+  check("the memory of a rank is that of the plan", needed == again,
+        fmt::format("{:.15g} bytes, but the plan takes {:.15g}", needed, again));
+}
+
 void check_rules(const Checks& check, const ordered_json& run) {
   const std::string verdict = verdict_of(judged_run(run));
   check("every rule is kept", verdict == "admissible: yes", verdict);
@@ -137,11 +159,13 @@ std::vector<SubmissionCheck> check_document(const ordered_json& document, const 
       check_times(check, run, now);
       check_energy(check, part["runs"][i], run.result);
       check_residual(check, run.result);
+      check_bounds(check, bounds_of(measured->setup, run, part["runs"][i]));
       in_turn = in_turn && run.begin >= ended;
       ended = run.end;
     }
     const Checks check(which, all);
     check_top(check, part, *measured);
+    check_plan(check, part, measured->setup);
     check_rules(check, part);
   }
   both("each run began after the one before had ended", in_turn, "they overlap");

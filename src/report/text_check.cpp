@@ -42,12 +42,14 @@ std::string differs(const Line& line, const std::string& wanted) {
                      printable(line.text, longest), printable(wanted, longest));
 }
 
-/// Whether a reader, or a program, may take the line for a score or a verdict.
-bool is_claim(const std::string& line) {
+/// Whether a reader, or a program, may take free words for a score or a verdict.
+bool is_claim(const std::string& words) {
   static const std::regex claims(
-      R"([Ff][Ll][Oo][Pp](S|s|/s)? *=|PASSED|FAILED|HPL_pdgesv|[Ss]peedup|tests completed)"
-      R"(|^ *W[RC][0-9]|^(N|NB|P|Q) *:)");
-  return std::regex_search(line, claims);
+      R"([0-9.] *[kmgtpe]?flops?|flops?(/s)? *[=:]|passed|failed|HPL_pdgesv|speedup|tests completed)"
+      R"(|^ *W[RC][0-9]|^(N|NB|P|Q) *:)",
+      std::regex::ECMAScript | std::regex::icase);
+  static const std::regex measured(R"( of [0-9]+ GFLOP/s measured$)");  // why n was chosen
+  return std::regex_search(std::regex_replace(words, measured, ""), claims);
 }
 
 /// The time of a line of HPL, as if it were in UTC. False where there is none.
@@ -73,54 +75,67 @@ bool same_time(const std::string& line, const std::string& wanted) {
   return false;
 }
 
-/// The lines of the head that the record gives, without their reasons.
-std::vector<std::string> head_lines(const BenchmarkOptions& o) {
-  return {line("N", option_text(o.n)),
-          line("NB", option_text(o.run.nb)),
-          line("P", option_text(o.run.nprow)),
-          line("Q", option_text(o.run.npcol)),
-          line("PRECISION", option_text(o.precision)),
-          line("MATRIX", matrix_text(o))};
-}
-
-/// What differs in the head, from the list of parameters on.
-std::string differing_in_head(const std::vector<Line>& head, const BenchmarkOptions& options) {
-  for (std::string wanted : head_lines(options)) {
-    wanted.pop_back();  // the line break
-    const std::string label = wanted.substr(0, wanted.find(':') + 1);
-    const auto labelled = [&](const Line& one) { return one.text.starts_with(label); };
-    if (std::ranges::count_if(head, labelled) != 1)
-      return fmt::format("not one line '{}' at its head", wanted);
-    const Line& found = *std::ranges::find_if(head, labelled);
-    if (found.text != wanted && !found.text.starts_with(wanted + " "))
-      return differs(found, wanted);
-  }
-  for (const Line& one : head)
-    if (is_claim(one.text) && !std::regex_search(one.text, std::regex("^(N|NB|P|Q) +:")))
-      return differs(one, "no score or verdict there");
-  return "";
-}
-
-/// The notes of a head, which those of a run do not repeat.
-std::vector<std::string> notes_of(const std::vector<Line>& head) {
+/// The notes of a head, without the dash before each.
+std::vector<std::string> notes_of(std::span<const Line> head) {
   constexpr std::string_view mark = "- ";
   std::vector<std::string> notes;
-  for (const Line& one : head)
-    if (one.text.starts_with(mark)) notes.push_back(one.text.substr(mark.size()));
+  auto one = std::ranges::find(head, "Notes:", &Line::text);
+  for (; one != head.end() && one->text != rule; ++one)
+    if (one->text.starts_with(mark)) notes.push_back(one->text.substr(mark.size()));
   return notes;
+}
+
+/// The most threads of a rank by the head; the record has the fewest.
+int most_threads(std::span<const Line> head, int fewest) {
+  const std::string begin = line("THREADS", fmt::format("{} to ", fewest));
+  const std::string_view label(begin.data(), begin.size() - 1);  // without the line break
+  for (const Line& one : head)
+    if (one.text.starts_with(label)) {
+      std::string_view rest = std::string_view(one.text).substr(label.size());
+      return std::max(fewest, number<int>(take_word(rest)).value_or(fewest));
+    }
+  return fewest;
+}
+
+/// Whether the line is the one of the record and says why its value was chosen, which the record
+/// has of some values only.
+bool is_with_reason(const std::string& found, const std::string& wanted) {
+  constexpr std::string_view chosen = " chosen: ";
+  const std::size_t colon = wanted.find(" : ");
+  const std::size_t begin = found.find(chosen);
+  if (colon == wanted.npos || begin == found.npos) return false;
+  const std::string reason = found.substr(begin + chosen.size());
+  return !is_claim(reason) &&
+         found + "\n" == line(wanted.substr(0, colon), wanted.substr(colon + 3), reason);
+}
+
+/// What differs in the head.
+std::string differing_in_head(std::span<const Line> head, Setup setup, const std::string& program) {
+  const std::vector<std::string> notes = notes_of(head);
+  if (const auto claim = std::ranges::find_if(notes, is_claim); claim != notes.end())
+    return fmt::format("a note is '{}', but no score or verdict may be there",
+                       printable(*claim, 120));
+  setup.machine.most_threads = most_threads(head, setup.options.run.threads);
+  std::string made = report_head({setup}, notes);
+  const std::size_t begin = made.find('\n') + 1;
+  made.replace(begin, made.find("  --  ") - begin, program);
+  const std::vector<Line> wanted = lines_of(made);
+  for (std::size_t i = 0; i < std::max(head.size(), wanted.size()); ++i) {
+    if (i >= wanted.size()) return differs(head[i], "nothing more there");
+    if (i >= head.size()) return fmt::format("no line '{}' in it", wanted[i].text);
+    if (head[i].text != wanted[i].text && !is_with_reason(head[i].text, wanted[i].text))
+      return differs(head[i], wanted[i].text);
+  }
+  return "";
 }
 
 /// What differs in the lines after the head.
 std::string differing_in_runs(std::span<const Line> found, const std::vector<Line>& wanted) {
-  bool is_free = false;  // after the times of a run: memory and sensors
   auto next = wanted.begin();
   for (const Line& one : found) {
-    if (next != wanted.end() && (one.text == next->text || same_time(one.text, next->text))) {
-      is_free = one.text.starts_with("LU ");
-      ++next;
-    } else if (!is_free || is_claim(one.text)) {
-      return differs(one, next == wanted.end() ? "nothing more" : next->text);
-    }
+    if (next == wanted.end()) return differs(one, "nothing more");
+    if (one.text != next->text && !same_time(one.text, next->text)) return differs(one, next->text);
+    ++next;
   }
   return next == wanted.end() ? "" : fmt::format("no line '{}' in it", next->text);
 }
@@ -128,19 +143,15 @@ std::string differing_in_runs(std::span<const Line> found, const std::vector<Lin
 }  // namespace
 
 std::string differing_line(const std::string& text, const Measured& measured,
-                           const std::string& rest) {
+                           const std::string& program, const std::string& rest) {
   const std::vector<Line> lines = lines_of(text);
   const auto parameters = std::ranges::find_if(
       lines, [](const Line& one) { return one.text.starts_with("The following parameter"); });
   const auto runs = std::find_if(parameters, lines.end(),
                                  [](const Line& one) { return one.text == double_rule; });
-  const std::vector<Line> head(parameters, runs);
-  if (const std::string why = differing_in_head(head, measured.setup.options); !why.empty())
-    return why;
-  for (auto one = lines.begin(); one != parameters; ++one)
-    if (is_claim(one->text) && !std::regex_search(one->text, std::regex("^(N|NB) +:")))
-      return differs(*one, "no score or verdict there");
   Setup setup = measured.setup;
+  const std::span<const Line> head(lines.begin(), runs);
+  if (const std::string why = differing_in_head(head, setup, program); !why.empty()) return why;
   setup.notes = notes_of(head);
   RunCounts counts;
   std::string wanted;

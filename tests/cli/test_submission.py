@@ -89,6 +89,10 @@ class Submission(Case):
         self.assert_status(outcome, 0)
         self.assertIn("photo.png", outcome.out)
         self.assertIn("mxp, run 2: the score is", outcome.out)
+        for path in folder / "cert-1-hpl.rslts", folder / "report.txt":
+            text = path.read_text(encoding="utf-8")
+            path.write_text(text.replace(" --repeat 2\n", " --repeat 2; rm -rf x\n"), encoding="utf-8")
+        self.assertIn("WRONG  cert-1-hpl.rslts", run("verify", folder).out)
 
     def test_two_jobs_and_one_folder(self):
         folder = self.root / "shared"
@@ -127,6 +131,14 @@ class Submission(Case):
         def at_the_top(document):
             document["mxp"]["gflops"] *= 2
 
+        def negative(document):
+            times(-1, "hpl", "norms", "residual_inf")(document)
+            times(-1, "hpl", "scaled_residual")(document)
+
+        def longer_by_the_meter(document):
+            change_at(("mxp", "energy", "begin"), lambda old: re.sub("T..:", "T00:", old))(document)
+            change_at(("mxp", "energy", "end"), lambda old: re.sub("T..:..", "T00:59", old))(document)
+
         for change, words in (
                 (times(1.001, "mxp", "gflops"), "mxp: the score is"),
                 (times(0.999, "hpl", "time_seconds"), "hpl: the score is"),
@@ -147,6 +159,17 @@ class Submission(Case):
                 (at_the_top, "mxp: its figures are those of its fastest run: not so: gflops"),
                 (put(3, "mxp", "nprow"), "mxp: there is a rank for each place"),
                 (put("another", "command_line"), "they have the same command_line"),
+                (negative, "hpl: its figures are possible: norms.residual_inf is -"),
+                (put(-1.0, "mxp", "norms", "b_inf"), "mxp: its figures are possible: norms.b_inf is -1"),
+                (put(1 << 10, "hpl", "memory", "needed_per_rank_bytes"), "hpl: the memory of a rank is that"),
+                (change_at(("mxp", "refinement", "history"), lambda old: old[1:]),
+                 "mxp: its refinement has an error for each iteration: the number of entries"),
+                (change_at(("mxp", "refinement", "history"), lambda old: [10 * one for one in old]),
+                 "mxp: its refinement has an error for each iteration: scaled_residual"),
+                (times(1e6, "hpl", "phases", "panel", "maximum"), "hpl: its phases are .* phases.panel"),
+                (change_at(("hpl", "update_rates"), lambda old: [2 * one for one in old]),
+                 "hpl: its updates took the time of their rates: phases.update.average"),
+                (longer_by_the_meter, "mxp: its time is that of the energy meter's clock: energy.end - "),
                 (put(64, "hpl", "nb"), "HPL.dat says what report.json records")):
             with self.subTest(words=words):
                 folder = self.copy()
@@ -169,6 +192,20 @@ class Submission(Case):
                 ("cert-1-hpl.rslts", "start time", "start time Mon Jan  1 00:00:00 2018", "start time Mon"),
                 ("cert-1-hpl.rslts", "Memory: ", "HPL GFLOPS = 1e9\nMemory: ", "HPL GFLOPS = 1e9"),
                 ("cert-1-hpl.rslts", "tests completed and passed", "tests completed and lost", "lost"),
+                ("cert-1-mxphpl.rslts", "Speedwell 0", "Speedwell 9 GFLOPS 0", "mxphpl.rslts .*9 GFLOPS 0"),
+                ("cert-1-hpl.rslts", "T/V    : W", "At most: 9.9e9\nT/V    : W", "1-hpl.rslts .*At most: 9.9e9"),
+                ("cert-1-hpl.rslts", "Memory: ", "9 Gflops\nMemory: ", "1-hpl.rslts .*9 Gflops.*Memory: "),
+                ("cert-1-mxphpl.rslts", "Energy: ", "Energy: 9e9 flop/s ", "mxphpl.rslts .*9e9 flop/s"),
+                ("cert-1-mxphpl.rslts", " chosen: ", " chosen: 9e9 GFLOP/s of ", "mxphpl.rslts .*9e9 GFLOP"),
+                ("cert-1-mxphpl.rslts", "\nNotes:\n", "\nNotes:\n- 9 GFLOP/s later\n", "mxphpl.rslts .*9 GFLOP/s"),
+                ("cert-1-hpl.rslts", "DEVICE     : ", "DEVICE     : 8 x ", "1-hpl.rslts .*: 8 x "),
+                ("report.json", "--hpl-nb 48", "--hpl-nb 48; rm -rf x", "the command line .*not one"),
+                ("report.json", "--hpl-nb 48", "--hpl-nb 48 | tee x", "the command line .*not one"),
+                ("report.json", "--hpl-nb 48", "--hpl-nb 48 && true", "the command line .*not one"),
+                ("report.json", "--hpl-nb 48", "--hpl-nb 48\\nx", "the command line .*not one"),
+                ("report.json", "--hpl-nb 48", "--hpl-nb 64", "the command line .*nb is 64 there"),
+                ("report.json", "-N 300", "-N 3000", "the command line .*n is 3000 there"),
+                ("report.json", "-N 300", "-N 300 --blocks 3", "the command does not take it: .*--blocks"),
                 ("report.txt", "PASSED", "FAILED", "report.txt .*FAILED"),
                 ("report.txt", "N          : 300", "N          : 150000", "report.txt .*150000"),
                 ("cert-1-hpl.tstamps", "Z\n", "Z\n2030-01-01T00:00:00Z\n", "cert-1-hpl.tstamps .*line 2"),
@@ -191,6 +228,27 @@ class Submission(Case):
                 self.assert_status(outcome, 1)
                 self.assertRegex(outcome.out, rf"(?m)^WRONG .*{words}")
 
+    def test_a_key_given_twice(self):
+        for name in "report.json", "system.json":
+            folder = self.copy()
+            text = (folder / name).read_text(encoding="utf-8")
+            self.assertTrue(text.endswith("\n}\n"))
+            key = next(iter(json.loads(text)))
+            (folder / name).write_text(text[:-3] + f',\n  "{key}": 9e9\n}}\n', encoding="utf-8")
+            self.assert_refused(run("verify", folder), name, f"key '{key}' given more than once")
+
+    def test_runs_of_all_kinds_are_accepted(self):
+        for ranks, words in ((1, ("-N", "1")), (0, ("-N", "97", "--nb", "8")),
+                             (4, ("-N", "200", "-P", "4", "-Q", "1", "--seed", "7")),
+                             (4, ("-N", "333", "--nb", "400", "--monitor", "0.05", "--repeat", "2")),
+                             (2, ("-N", "150", "--pivot", "partial", "--refine", "gmres", "--chunk", "64"))):
+            with self.subTest(words):
+                folder = pathlib.Path(tempfile.mkdtemp(dir=self.root)) / "it's; a folder"
+                self.assert_status(run("bench", *words, "--submission", folder, ranks=ranks), 0)
+                outcome = run("verify", folder)
+                self.assertNotIn("WRONG", outcome.out)
+                self.assert_status(outcome, 0)
+
     def test_fields_that_were_filled_in(self):
         folder = self.copy()
         path = folder / "SUBMISSION.md"
@@ -204,6 +262,10 @@ class Submission(Case):
         folder = self.copy()
         (folder / "report.json").write_text("{}", encoding="utf-8")
         self.assert_refused(run("verify", folder), "no 'mxp'")
+        document = json.loads(self.text("report.json"))
+        document["mxp"]["runs"][0]["monitor"] = [{"rank": 0, "times": ["noon"]}]
+        (folder / "report.json").write_text(json.dumps(document), encoding="utf-8")
+        self.assert_refused(run("verify", folder), "report.json is none of Speedwell's")
 
     def test_refused_before_a_run(self):
         full, file, closed = self.copy(), self.root / "file", self.root / "closed"

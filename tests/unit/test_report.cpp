@@ -10,6 +10,7 @@
 #include "catch.hpp"
 #include "document/benchmark_json.hpp"
 #include "document/benchmark_report.hpp"
+#include "document/sensor_text.hpp"
 #include "report/progress.hpp"
 #include "report/solve_report.hpp"
 
@@ -487,5 +488,12 @@ TEST_CASE("the report of a solve tells growth and rotations of a step") {
   CHECK(steps[0]["rotated"] == false);
   CHECK(steps[1]["growth"] == 1e17);
   CHECK(steps[2]["rotated"] == true);
+}
+
+TEST_CASE("a time of the energy meter is rounded to a millisecond, up to the next second") {
+  EnergyReport energy;
+  energy.begin = 1e9 + 0.9996;
+  energy.end = 1e9 + 1.25;
+  CHECK(energy_times(energy) == "timed part 2001-09-09T01:46:41.000Z to 2001-09-09T01:46:41.250Z");
 }
 }  // namespace speedwell::test::report_tests
