@@ -12,7 +12,7 @@ import unittest
 from processes import is_alive
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-DRIVER = os.environ.get("SPEEDWELL_GPU_CHECK", str(ROOT / "build/release/speedwell_gpu_check"))
+PACKAGE = ROOT / "run/gpu_check"
 PROGRAMS = ["speedwell", "speedwell_device_tests", "speedwell_mpi_tests", "speedwell_accuracy_tests",
             "speedwell_gpu_ceilings", "speedwell_gpu_big_update", "speedwell_gpu_kernels",
             "speedwell_cusolver_bench"]
@@ -278,7 +278,7 @@ class Case(unittest.TestCase):
         path.chmod(0o755)
 
     def command(self, *options, output=True):
-        words = [DRIVER, "--programs", str(self.programs), *map(str, options)]
+        words = [sys.executable, "-B", str(PACKAGE), "--programs", str(self.programs), *map(str, options)]
         return words + (["--output", str(self.output)] if output else [])
 
     def check(self, *options, output=True, **environment):

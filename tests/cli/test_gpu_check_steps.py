@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests of run/gpu-check with fake programs: steps that are named, failures that are repeated, and
-tools of CUDA.
-
-SPEEDWELL_GPU_CHECK: path of the driver.
-"""
+tools of CUDA."""
 
 import unittest
 
