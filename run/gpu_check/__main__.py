@@ -10,6 +10,7 @@ import shlex
 import sys
 from pathlib import Path
 
+import clocks
 import steps
 from children import end_descendants, find_program, guard_children, put, run_child
 from conclusions import conclusions, goals_text, phases_text, table_text
@@ -32,6 +33,16 @@ usage: gpu-check [--only STEP,...] [--budget SECONDS] [--output DIR] [--device c
 exit status: 0 all that ran passed, 1 something failed, 2 bad usage, 3 no GPU
 """
 PASSED, SOMETHING_FAILED, BAD_USAGE, NO_GPU = range(4)
+# For all programs, unless the user has set something else.
+ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    # Open MPI's shared memory fails where ranks may not read each other's memory.
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    # The check measures Speedwell's own choices, so it ignores the user's profile.
+    "SPEEDWELL_PROFILE": "none",
+    "SPEEDWELL_PROBE_SEED": "1",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -39,115 +50,93 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see --help")
 
 
-def seconds(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"takes seconds above 0, not '{text}'")
-    return value
-
-
-def list_of_steps(text):
-    words = text.split(",")
-    for word in words:
-        if word not in steps.NAMES:
-            known = ", ".join(steps.NAMES)
-            words = f"--only: there is no step '{word}'; the steps are {known}"
-            raise argparse.ArgumentTypeError(words)
-    return words
-
-
-def folder(text):
-    if not text:
-        raise argparse.ArgumentTypeError("takes a folder")
-    return text
-
-
 def parse(words):
     parser = Parser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--only", type=list_of_steps, default=[])
-    parser.add_argument("--budget", type=seconds, default=560.0)
-    parser.add_argument("--limit", type=seconds, default=1e6)
-    parser.add_argument("--output", type=folder, default="")
+    for option, default in {"only": None, "budget": "560", "limit": "999999"}.items():
+        parser.add_argument(f"--{option}", default=default)
+    parser.add_argument("--output")
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--trial", action="store_true")
     # run/gpu-check names these: the folder of Speedwell's programs, and a path or name.
-    checkout = Path(__file__).resolve().parent.parent.parent
-    parser.add_argument("--programs", default=str(checkout / "build/release"))
+    parser.add_argument("--programs", default=Path(__file__).parents[2] / "build/release")
     parser.add_argument("--mpirun", default="mpirun")
     options = parser.parse_args(words)
     options.command_line = " ".join(sys.argv)
+    for option in ("budget", "limit"):
+        text = getattr(options, option)
+        if not re.fullmatch(r"\d{1,6}(\.\d*)?|\.\d+", text) or float(text) == 0:
+            raise UsageError(f"--{option} takes seconds above 0, not '{text}'")
+        setattr(options, option, float(text))
+    options.only = [] if options.only is None else options.only.split(",")
+    for word in options.only:
+        if word not in steps.ALL:
+            known = ", ".join(steps.ALL)
+            raise UsageError(f"--only: there is no step '{word}'; the steps are {known}")
+    if options.output == "":
+        raise UsageError("--output takes a folder")
     return options
 
 
 def prepare_environment(programs):
     """Sets the environment of all programs that this one starts."""
     # In an archive it has the folders of the libraries, which are then looked for only once.
-    script = os.path.join(programs, "speedwell-environment")
-    if find_program(script):
-        for line in run_child([script], 20).out.split("\n"):
-            if line.startswith("export ") and "=" in line:
-                name, _, value = shlex.split(line)[1].partition("=")
-                os.environ[name] = value
+    script = find_program(os.path.join(programs, "speedwell-environment"))
+    for line in run_child([script], 20).out.split("\n") if script else ():
+        if line.startswith("export ") and "=" in line:
+            name, _, value = shlex.split(line)[1].partition("=")
+            os.environ[name] = value
     # All ranks share one GPU, the first that this program may see.
     os.environ["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
-    for name, value in {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        # Open MPI's shared memory fails where ranks may not read each other's memory.
-        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-        # The check measures Speedwell's own choices, so it ignores the user's profile.
-        "SPEEDWELL_PROFILE": "none",
-        "SPEEDWELL_PROBE_SEED": "1",
-    }.items():
+    for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
 
 
 def summary(s):
-    left_out = ""
+    document, left_out = s.document, ""
     for verdict in ("not run", "cut off"):
         names = [step["name"] for step in s.steps if step["verdict"] == verdict]
         left_out += f"{verdict}: {'; '.join(names)}\n" if names else ""
-    document = s.document
-    parts = (
-        table_text(document["table"]),
-        phases_text(document["phases"]),
-        side_by_side_text(s.steps),
-        limits_text(document["products"]),
-        goals_text(document["goals"]) + "\n" + left_out + ("FAILED" if s.failed() else "PASSED"),
+    return "\n".join(
+        (
+            "",
+            table_text(document["table"]),
+            phases_text(document["phases"]),
+            side_by_side_text(s.steps),
+            limits_text(document["products"]),
+            goals_text(document["goals"]),
+            left_out + ("FAILED" if s.failed() else "PASSED"),
+        )
     )
-    return "\n" + "\n".join(parts)
 
 
 def check(s):
     options = s.options
-    s.say(s.folder)
+    s.say(str(s.folder))
     gpu = steps.find_gpu(s)
-    name = "cpu" if options.device == "cpu" else gpu.name
+    name, description = gpu.name, gpu.description
+    if options.device == "cpu":
+        name, description = "cpu", "CPU"
     # For "NVIDIA H200" on 2026-12-01, nvidia-h200-2026-12-01.json.
     file = re.sub("[^a-z0-9]+", "-", (name or "no-gpu").lower()).strip("-")
-    s.keep_in(file + utc("-%Y-%m-%d.json"))
-    s.watch(gpu.uuid)
+    s.file = file + utc("-%Y-%m-%d.json")
+    s.monitor = clocks.watch(gpu.uuid, s.folder / "clocks.csv")
     steps.note_facts(s)
     if not name:
-        put(2, f"gpu-check: no GPU to check ({gpu.why})\n".encode("utf-8", "replace"))
+        put(2, f"gpu-check: no GPU to check ({gpu.why})\n")
         return NO_GPU
-    description = "CPU" if options.device == "cpu" else gpu.description
     s.say(f"{description}; {options.budget:.0f} s")
     steps.run_steps(s)
     if s.document["products"]:
-        s.write(s.kept("products.txt"), products_text(s.document["products"]))
+        s.write("products.txt", products_text(s.document["products"]).encode("utf-8", "replace"))
     s.document["finished"] = True
     s.save()
-    s.say(summary(s))
+    s.say(s.attempt(summary, s) or "FAILED: the summary, see log.txt")
     return SOMETHING_FAILED if s.failed() else PASSED
 
 
 def main():
     if {"-h", "--help"} & set(sys.argv[1:]):
-        put(1, USAGE.encode())
+        put(1, USAGE)
         return PASSED
     guard_children()
     session = None
@@ -157,7 +146,7 @@ def main():
         session = Session(options, conclusions)
         return check(session)
     except UsageError as error:
-        put(2, f"gpu-check: {error}\n".encode("utf-8", "replace"))
+        put(2, f"gpu-check: {error}\n")
         return BAD_USAGE
     finally:
         end_descendants()

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Starts other programs, each with a limit in time, and ends whatever they leave behind."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os
-import select
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -24,24 +22,23 @@ companions = set()  # processes that run beside the others, and are not ended wi
 
 @dataclass
 class Outcome:
-    started: bool = False  # if it was not, err says why
+    status: int = -1  # the exit status, if it ended by itself
+    signal: int = 0  # that ended it
     timed_out: bool = False  # it was killed at its limit
-    status: int | None = None  # the exit status, if it ended by itself
-    signal: int = 0  # the signal that ended it
     seconds: float = 0.0
     silent: float = 0.0  # seconds from the last output to the end
     out: str = ""  # the end of standard output
-    err: str = ""
+    err: str = ""  # and of standard error
 
     def passed(self):
-        return self.started and not self.timed_out and self.status == 0
+        return self.status == 0
 
     def ending(self):
-        if not self.started:
-            return "not started"
         if self.timed_out:
             return f"not through after {self.seconds:.0f} s"
-        return f"killed by signal {self.signal}" if self.signal else f"status {self.status}"
+        if self.signal:
+            return f"killed by signal {self.signal}"
+        return "not started" if self.status < 0 else f"status {self.status}"
 
 
 def now():
@@ -53,99 +50,71 @@ def now():
 
 
 def put(descriptor, data):
-    """Writes all bytes, or those that the file takes: the check goes on without a reader."""
+    """Writes text or bytes, or as much as the file takes: the check goes on without a reader."""
+    data = data.encode("utf-8", "replace") if isinstance(data, str) else data
     with contextlib.suppress(OSError):
         while data:
             data = data[os.write(descriptor, data) :]
 
 
-def find_program(name, folders=()):
+def find_program(name, *folders):
     """The path of a program: the name itself if it has a slash, else from PATH or the folders."""
-    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *folders])) or ""
+    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *folders]))
 
 
-def find_tool(name, folder):
-    """A tool of CUDA: in PATH, in the folder, or in CUDA's own; empty if there is none."""
-    homes = [os.environ[home] + "/bin" for home in ("CUDA_HOME", "CUDA_PATH") if home in os.environ]
-    return find_program(name, [folder, *homes, "/usr/local/cuda/bin"])
+def end_with_parent():
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def start(command, **streams):
     """A process that ends with the thread that starts it, however that ends."""
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-        preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL),
-        **streams,
-    )
+    options = {"stdin": subprocess.DEVNULL, "start_new_session": True, **streams}
+    return subprocess.Popen(command, preexec_fn=end_with_parent, **options)
 
 
-class Stream:
-    """One stream of a child: its end is kept, and the listener gets every piece."""
+class Reader(threading.Thread):
+    """Reads one stream of a child: keeps its end, and gives every piece to the listener."""
 
     def __init__(self, pipe, listener):
-        os.set_blocking(pipe.fileno(), False)
-        self.pipe, self.listener, self.kept = pipe, listener, bytearray()
+        super().__init__(daemon=True)
+        self.pipe, self.listener, self.kept, self.last = pipe, listener, bytearray(), now()
+        self.start()
 
-    def drain(self):
-        """Reads what is there, but not for ever. Returns whether there was something."""
-        for count in range(64):
-            try:
-                piece = os.read(self.pipe.fileno(), 1 << 16)
-            except BlockingIOError:
-                piece = b""
+    def run(self):
+        while True:
+            piece = os.read(self.pipe.fileno(), 1 << 16)
             if not piece:
-                return count > 0
-            self.listener(piece)
+                return
+            self.last = now()
             self.kept += piece
-            if len(self.kept) > 2 * MOST_KEPT:
-                del self.kept[:-MOST_KEPT]
-        return True
+            del self.kept[:-MOST_KEPT]
+            self.listener(piece)
 
     def text(self):
-        self.drain()
-        self.pipe.close()
-        return self.kept[-MOST_KEPT:].decode("utf-8", "replace")
-
-
-def follow(child, seconds, streams, outcome):
-    """Waits until the child has ended or must end, and reads its output meanwhile."""
-    poll = select.poll()
-    for stream in streams:
-        poll.register(stream.pipe, select.POLLIN)
-    begin = last_output = now()
-    while True:
-        if any(event & select.POLLHUP for _, event in poll.poll(1000 * LOOK)):
-            time.sleep(0.001)  # it has closed a stream, and so poll() no longer waits
-        look = now()
-        if any([stream.drain() for stream in streams]):
-            last_output = look
-        outcome.seconds = now() - begin
-        outcome.silent = begin + outcome.seconds - last_output
-        status = child.poll()
-        if status is not None:
-            outcome.status, outcome.signal = (status, 0) if status >= 0 else (None, -status)
-            return
-        if outcome.seconds >= seconds:
-            outcome.timed_out = True
-            return
+        self.join(40 * LOOK)  # it waits for ever for a process that the kernel does not let go
+        return self.kept.decode("utf-8", "replace")
 
 
 def run_child(command, seconds, listener=lambda piece: None):
     """Runs a program to its end, or for so many seconds, and ends all processes that it leaves."""
-    outcome = Outcome()
+    outcome, begin = Outcome(), now()
     try:
         child = start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except OSError as error:
-        outcome.err = f"cannot be started: {error}"
-        return outcome
-    outcome.started = True
-    streams = [Stream(pipe, listener) for pipe in (child.stdout, child.stderr)]
-    follow(child, seconds, streams, outcome)
+        return Outcome(err=f"cannot be started: {error}")
+    out, err = Reader(child.stdout, listener), Reader(child.stderr, listener)
+    status = None
+    while status is None and not outcome.timed_out:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = child.wait(LOOK)
+        outcome.seconds = now() - begin
+        outcome.silent = begin + outcome.seconds - max(out.last, err.last)
+        outcome.timed_out = status is None and outcome.seconds >= seconds
+    if status is not None:
+        outcome.status, outcome.signal = max(status, -1), max(-status, 0)
     end_descendants()
-    child.poll()
-    outcome.out, outcome.err = (stream.text() for stream in streams)
+    child.poll()  # so that Python does not expect its end later
+    outcome.out, outcome.err = out.text(), err.text()
     return outcome
 
 
@@ -157,12 +126,10 @@ def descendants():
         with contextlib.suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb") as file:
             # The name, in parentheses, may contain any character.
             children[int(file.read().rpartition(b")")[2].split()[1])].append(int(pid))
-    found, above = [], [os.getpid()]
-    while above:
-        below = [pid for pid in children[above.pop()] if pid not in companions]
-        found += below
-        above += below
-    return found
+    found = [os.getpid()]
+    for pid in found:
+        found += [child for child in children[pid] if child not in companions]
+    return found[1:]
 
 
 def is_collected(pid):

@@ -14,16 +14,9 @@ import children
 SECONDS_BETWEEN = 0.2
 # Why the clock is not higher, in the order of NVML's bits, as in src/sensors/nvml.hpp.
 REASONS = (
-    "gpu_idle",
-    "applications_clocks",
-    "sw_power_cap",
-    "hw_slowdown",
-    "sync_boost",
-    "sw_thermal_slowdown",
-    "hw_thermal_slowdown",
-    "hw_power_brake",
-    "display_clock",
-)
+    "gpu_idle applications_clocks sw_power_cap hw_slowdown sync_boost sw_thermal_slowdown "
+    "hw_thermal_slowdown hw_power_brake display_clock"
+).split()
 SM_CLOCK, DIE = ctypes.c_int(1), ctypes.c_int(0)  # nvmlClockType_t, nvmlTemperatureSensors_t
 # What the GPU does not report is None. The time is in seconds since 1970.
 Sample = namedtuple("Sample", "time sm_mhz power_watts temperature_c reasons")
@@ -42,24 +35,23 @@ class Nvml:
     name = "NVML"
 
     def __init__(self, uuid):
-        self.library = self.open()
-        if self.call("nvmlInit_v2"):
-            raise OSError("NVML does not start")
+        # The loader knows the folders with which this process was started; an archive adds others.
+        for folder in ["", *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)]:
+            with contextlib.suppress(OSError):
+                self.library = ctypes.CDLL(os.path.join(folder, "libnvidia-ml.so.1"))
+                break
+        else:
+            raise OSError("there is no NVML")
         count = ctypes.c_uint(0)
-        self.call("nvmlDeviceGetCount_v2", ctypes.byref(count))
-        gpus = [self.handle(index) for index in range(count.value)]
+        if self.call("nvmlInit_v2") or self.call("nvmlDeviceGetCount_v2", ctypes.byref(count)):
+            raise OSError("NVML does not start")
+        gpus = [ctypes.c_void_p() for _ in range(count.value)]
+        for index, gpu in enumerate(gpus):
+            self.call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(gpu))
         gpus.sort(key=lambda gpu: not uuid_begins(self.uuid_of(gpu), uuid))
         self.gpu = gpus[0] if gpus else None
         if not gpus or self.read().sm_mhz is None:
             raise OSError("NVML tells no clock")
-
-    @staticmethod
-    def open():
-        # The loader knows the folders with which this process was started; an archive adds others.
-        for folder in ["", *os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)]:
-            with contextlib.suppress(OSError):
-                return ctypes.CDLL(os.path.join(folder, "libnvidia-ml.so.1"))
-        raise OSError("there is no NVML")
 
     def call(self, name, *arguments):
         """The function's error, 0 for none."""
@@ -68,29 +60,20 @@ class Nvml:
         except AttributeError:
             return -1  # this driver has no such function
 
-    def handle(self, index):
-        gpu = ctypes.c_void_p()
-        self.call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(gpu))
-        return gpu
-
     def uuid_of(self, gpu):
         text = ctypes.create_string_buffer(96)
         self.call("nvmlDeviceGetUUID", gpu, text, ctypes.c_uint(len(text)))
         return text.value.decode("ascii", "replace")
 
-    def number(self, name, *before, unit=1, kind=ctypes.c_uint):
+    def number(self, name, *before, unit=1.0, kind=ctypes.c_uint):
         value = kind(0)
         error = self.call(name, self.gpu, *before, ctypes.byref(value))
         return None if error else value.value / unit
 
     def read(self):
-        for name in (
-            "Event",
-            "Throttle",
-        ):  # newer drivers have the first name, older ones the second
-            reasons = self.number(
-                f"nvmlDeviceGetCurrentClocks{name}Reasons", kind=ctypes.c_ulonglong
-            )
+        for name in ("Event", "Throttle"):  # newer drivers have the first name, older the second
+            name = f"nvmlDeviceGetCurrentClocks{name}Reasons"
+            reasons = self.number(name, kind=ctypes.c_ulonglong)
             if reasons is not None:
                 break
         return Sample(
@@ -98,7 +81,7 @@ class Nvml:
             self.number("nvmlDeviceGetClockInfo", SM_CLOCK),
             self.number("nvmlDeviceGetPowerUsage", unit=1000),
             self.number("nvmlDeviceGetTemperature", DIE),
-            None if reasons is None else int(reasons),
+            int(reasons or 0),
         )
 
     def samples(self):
@@ -112,54 +95,42 @@ class Smi:
     """The same by nvidia-smi, which prints a line for each GPU and sample."""
 
     name = "nvidia-smi"
-    most_starts = 20
-    # Each driver knows one of these two names of the reasons, and refuses the other.
-    names = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
 
     def __init__(self, uuid):
         self.program, self.wanted = children.find_program("nvidia-smi"), uuid
+        # Each driver knows one of these two names of the reasons, and refuses the other.
+        self.names = ["clocks_event_reasons.active", "clocks_throttle_reasons.active"]
+        self.first = self.watched = None
         if not self.program:
             raise OSError("there is no nvidia-smi")
-        self.first = self.watched = None
 
     def samples(self):
-        name = 0
-        for _ in range(self.most_starts):
-            understood = False
-            for line in self.lines(self.names[name]):
-                sample = self.sample_of(line)
+        for _ in range(20):
+            for sample in map(self.sample_of, self.lines()):
                 if sample:
-                    understood = True
                     yield sample
-            name = name if understood else 1 - name
+            if not self.watched:
+                self.names.reverse()
             time.sleep(SECONDS_BETWEEN)
 
-    def lines(self, reasons):
-        fields = f"uuid,clocks.sm,power.draw,temperature.gpu,{reasons}"
+    def lines(self):
+        fields = f"--query-gpu=uuid,clocks.sm,power.draw,temperature.gpu,{self.names[0]}"
         options = ["--format=csv,noheader,nounits", f"--loop-ms={1000 * SECONDS_BETWEEN:.0f}"]
-        child = children.start(
-            [self.program, "--query-gpu=" + fields, *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        child = children.start([self.program, fields, *options], **streams)
         children.companions.add(child.pid)
-        with child.stdout:
-            for line in child.stdout:
-                yield line.decode("ascii", "replace")
+        for line in child.stdout:
+            yield line.decode("ascii", "replace")
         child.wait()
         children.companions.discard(child.pid)
 
     def sample_of(self, line):
         """The sample in a line; None if the line is of another GPU or has no clock."""
-        uuid, *fields = (field.strip() for field in line.split(","))
-        numbers = [number_of(field) for field in (fields + 4 * [""])[:3]]
-        try:
-            reasons = int(fields[3], 16)
-        except (IndexError, ValueError):
-            reasons = None
+        uuid, *fields = [field.strip() for field in line.split(",")]
+        *numbers, reasons = [number_of(field) for field in (fields + 4 * [""])[:4]]
         if numbers[0] is None or not self.is_watched(uuid):
             return None
-        return Sample(time.time(), *numbers, reasons)
+        return Sample(time.time(), *numbers, int(reasons or 0))
 
     def is_watched(self, uuid):
         """Whether this is the GPU that was asked for, or, after a round of lines in which that was
@@ -171,14 +142,15 @@ class Smi:
 
 
 def number_of(text):
+    """None for a text such as "[N/A]"."""
     try:
-        return float(text)
+        return int(text, 16) if text.startswith("0x") else float(text)
     except ValueError:
-        return None  # such as "[N/A]"
+        return None
 
 
 def names_of(reasons):
-    return [name for bit, name in enumerate(REASONS) if reasons and reasons >> bit & 1]
+    return [name for bit, name in enumerate(REASONS) if reasons >> bit & 1]
 
 
 def spread(values):
@@ -194,38 +166,27 @@ class Monitor(threading.Thread):
 
     def __init__(self, source, path):
         super().__init__(daemon=True)
-        self.source, self.kept, self.stopped = source, [], False
+        self.source, self.kept = source, []
         self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        children.put(self.file, b"unix_time,sm_mhz,power_watts,temperature_c,reasons\n")
+        children.put(self.file, "unix_time,sm_mhz,power_watts,temperature_c,reasons\n")
         self.start()
 
     def run(self):
         with contextlib.suppress(OSError):
             for sample in self.source.samples():
-                if self.stopped:
-                    return
-                self.keep(sample)
-
-    def keep(self, sample):
-        numbers = ["" if value is None else f"{value:.6g}" for value in sample[1:4]]
-        words = [f"{sample.time:.3f}", *numbers, " ".join(names_of(sample.reasons))]
-        children.put(self.file, (",".join(words) + "\n").encode())
-        self.kept.append(sample)
+                numbers = ["" if value is None else f"{value:.6g}" for value in sample[1:4]]
+                cells = [f"{sample.time:.3f}", *numbers, " ".join(names_of(sample.reasons))]
+                children.put(self.file, ",".join(cells) + "\n")
+                self.kept.append(sample)
 
     def between(self, begin, end):
         """The least, median and largest value of each quantity, and for each reason its share of
         the samples; None if there are no samples."""
         found = [sample for sample in list(self.kept) if begin <= sample.time <= end]
-        if not found:
-            return None
         names = [name for sample in found for name in names_of(sample.reasons)]
-        return {
-            "samples": len(found),
-            **{
-                field: spread(getattr(one, field) for one in found) for field in Sample._fields[1:4]
-            },
-            "reasons": {name: names.count(name) / len(found) for name in REASONS if name in names},
-        }
+        fields = {name: spread(getattr(one, name) for one in found) for name in Sample._fields[1:4]}
+        shares = {name: names.count(name) / len(found) for name in REASONS if name in names}
+        return {"samples": len(found), **fields, "reasons": shares} if found else None
 
 
 def watch(uuid, path):

@@ -1,44 +1,66 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes a table of the runs and the verdicts on the goals from the records of the steps."""
+"""Makes tables of the runs, their phases beside lower bounds of their times (floors), and the
+verdicts on the goals from the records of the steps."""
 
-import json
+import math
 
-from floors import fastest_rate, median_mhz, phases_of
-from products import line_of, products_of
-from reports import is_number
+from products import products_of
+from reports import cell, fastest, line_of, measured
 
-
-def results_of(steps, name):
-    """The reports of the runs that passed."""
-    return [
-        step["result"]
-        for step in steps
-        if step["step"] == name and step["verdict"] == "passed" and step.get("result")
-    ]
+OUTSIDE = "LU outside the update"
+CEILINGS = ("copy", "read", "multiply_generated")  # in 1e9 bytes or entries a second
+# Of the printed table: head, width, field, and for figures the digits and the unit.
+COLUMNS = (
+    ("benchmark", 9, "benchmark"),
+    ("n", 8, "n"),
+    ("nb", 6, "nb"),
+    ("reserve", 8, "reserve"),
+    ("TFLOP/s", 9, "score_tflops", 2),
+    ("LU", 9, "lu_tflops", 2),
+    ("SM MHz", 7, "sm_mhz", 0),
+    ("refinement %", 12, "refinement_share", 2, 100),
+    ("of product", 10, "share_of_product", 3),
+    ("at clock", 9, "share_of_product_at_clock", 3),
+    ("x IRSXgesv", 10, "ratio_to_irs", 2),
+)
+# A negative bound is the most that is allowed.
+GOALS = (
+    ("score at least 0.88 of the FP16 product rate of the same run", 0.88),
+    ("at least 600 TFLOP/s at n >= 165000", 600),
+    ("refinement at most 0.02 of the time at the largest n", -0.02),
+    ("at least 2 times IRSXgesv at its largest n", 2),
+    ("FP64 HPL at least 50 TFLOP/s", 50),
+    ("HPL-MxP at least 11 times FP64 HPL", 11),
+)
+BELOW = (
+    "of product: score over the fastest FP16 (HPL: FP64) product; at clock: LU over that product "
+    "at the clock of the run\n"
+)
 
 
 def conclusions(steps):
     """What all runs so far show."""
     rows = table(steps)
-    return {
-        "table": rows,
-        "phases": phases(steps),
-        "goals": goals(rows),
-        "products": products_of(steps),
-    }
+    found = {"table": rows, "phases": phases(steps), "goals": goals(rows)}
+    return {**found, "products": products_of(steps)}
 
 
-def share_at_clock(lu, product, mhz):
-    """The rate of LU as a share of the product's rate, scaled to the clock of the run."""
-    if not (product.value and product.sm_mhz and mhz):
-        return None
-    return lu / (product.value * mhz / product.sm_mhz)
+def results_of(steps, name):
+    """The reports of the runs that passed."""
+    return [step["result"] for step in steps if (step["step"], step["verdict"]) == (name, "passed")]
+
+
+def median_mhz(report):
+    """The median clock of a report or line; None if it is not known."""
+    return ((report.get("clocks") or {}).get("sm_mhz") or {}).get("median")
 
 
 def row_of(run, benchmark, product, irs):
     score, lu, mhz = run["gflops"] / 1e3, run["lu"]["gflops"] / 1e3, median_mhz(run)
-    is_mxp = benchmark == "mxp"
-    has_irs = is_mxp and irs and irs["n"] == run["n"]
+    is_mxp, rate, rate_mhz = benchmark == "mxp", product.get("rate"), median_mhz(product)
+    has_irs = is_mxp and irs.get("n") == run["n"]
+    # The rate of LU over that of the product, scaled to the clock of the run.
+    at_clock = lu / (rate * mhz / rate_mhz) if rate and mhz and rate_mhz else None
     return {
         "benchmark": benchmark,
         "n": run["n"],
@@ -48,8 +70,8 @@ def row_of(run, benchmark, product, irs):
         "lu_tflops": lu,
         "sm_mhz": mhz,
         "refinement_share": run["refinement"]["seconds"] / run["time_seconds"] if is_mxp else None,
-        "share_of_product": score / product.value if product.value else None,
-        "share_of_product_at_clock": share_at_clock(lu, product, mhz),
+        "share_of_product": score / rate if rate else None,
+        "share_of_product_at_clock": at_clock,
         "ratio_to_irs": score / irs["tflops"] if has_irs else None,
     }
 
@@ -57,112 +79,145 @@ def row_of(run, benchmark, product, irs):
 def table(steps):
     """One row for each run of HPL-MxP and HPL that passed."""
     all_irs = [result for result in results_of(steps, "cusolver") if result.get("method") == "irs"]
-    irs = max(all_irs, key=lambda result: result["n"], default=None)
+    irs = max(all_irs, key=lambda result: result["n"], default={})
     rows = []
     for benchmark, precision in (("mxp", "fp16"), ("hpl", "fp64")):
-        product = fastest_rate(steps, "product", precision)
+        product = fastest(measured(steps, "product", precision=precision))
         rows += [row_of(run, benchmark, product, irs) for run in results_of(steps, benchmark)]
     return rows
-
-
-def phases(steps):
-    """The phases of the fastest run of the largest n of each benchmark."""
-    best = {}
-    for benchmark in ("mxp", "hpl"):
-        runs = results_of(steps, benchmark)
-        best[benchmark] = max(runs, key=lambda run: (run["n"], run["gflops"]), default={})
-    return [phases_of(run, name == "hpl", steps) for name, run in best.items() if "phases" in run]
 
 
 def goals(rows):
     """Each with "goal", "value" and "verdict" (reached, not reached or not measured)."""
 
-    def best_of(benchmark, column, least_n=0):
-        values = [
-            row[column] for row in rows if row["benchmark"] == benchmark and row["n"] >= least_n
-        ]
-        return max(filter(is_number, values), default=None)
+    def best(benchmark, column, least_n=0, of=max):
+        chosen = [row for row in rows if row["benchmark"] == benchmark and row["n"] >= least_n]
+        return of((row[column] for row in chosen if row[column] is not None), default=None)
 
-    def goal(words, value, bound, at_most=False):
-        if value is None:
-            verdict = "not measured"
-        else:
-            verdict = (
-                "reached" if (value <= bound if at_most else value >= bound) else "not reached"
-            )
-        return {"goal": words, "value": value, "verdict": verdict}
-
-    mxp = [row for row in rows if row["benchmark"] == "mxp"]
-    largest = max((row["n"] for row in mxp), default=0)
-    refinement = min((row["refinement_share"] for row in mxp if row["n"] == largest), default=None)
-    share, ratio = best_of("mxp", "share_of_product"), best_of("mxp", "ratio_to_irs")
-    score, hpl = best_of("mxp", "score_tflops"), best_of("hpl", "score_tflops")
-    large = best_of("mxp", "score_tflops", 165000)
-    speedup = score / hpl if score and hpl else None
-    return [
-        goal("score at least 0.88 of the FP16 product rate of the same run", share, 0.88),
-        goal("at least 600 TFLOP/s at n >= 165000", large, 600),
-        goal(
-            "refinement at most 0.02 of the time at the largest n", refinement, 0.02, at_most=True
-        ),
-        goal("at least 2 times IRSXgesv at its largest n", ratio, 2),
-        goal("FP64 HPL at least 50 TFLOP/s", hpl, 50),
-        goal("HPL-MxP at least 11 times FP64 HPL", speedup, 11),
-    ]
+    share, ratio = best("mxp", "share_of_product"), best("mxp", "ratio_to_irs")
+    score, hpl = best("mxp", "score_tflops"), best("hpl", "score_tflops")
+    large = best("mxp", "score_tflops", 165000)
+    refinement = best("mxp", "refinement_share", best("mxp", "n") or 0, of=min)
+    values = (share, large, refinement, ratio, hpl, score / hpl if score and hpl else None)
+    found = []
+    for (goal, bound), value in zip(GOALS, values):
+        verdict = "not measured"
+        if value is not None:
+            is_reached = value >= bound if bound > 0 else value <= -bound
+            verdict = "reached" if is_reached else "not reached"
+        found.append({"goal": goal, "value": value, "verdict": verdict})
+    return found
 
 
-def number(value, digits, unit=1):
-    return f"{value * unit:.{digits}f}" if is_number(value) else "-"
+def phases(steps):
+    """The phases of the fastest run of the largest n of each benchmark."""
+    found = []
+    for benchmark in ("mxp", "hpl"):
+        runs = results_of(steps, benchmark)
+        best = max(runs, key=lambda run: (run["n"], run["gflops"]), default={})
+        found += [phases_of(best, benchmark == "hpl", steps)] if "phases" in best else []
+    return found
+
+
+def seconds_at(work, rate):
+    """Infinite where the rate was not measured."""
+    return work / rate if rate else math.inf
+
+
+def factorization_floors(n, nb, product, copy, is_hpl):
+    """Seconds of update, panels and rows in all steps of the right-looking order with look-ahead
+    1. The update of the next panel's own column counts as part of the panel."""
+    # Bytes of one entry: an entry is read for the largest magnitude, then read and rounded; in
+    # FP64 it is copied. Each pivot exchanges two rows, whose entries are read and written.
+    cast, exchange = (16, 32) if is_hpl else (10, 0)
+    update = panel = rows = 0.0
+    for left in range(n, 0, -nb):
+        w = min(nb, left)
+        trailing = left - w
+        own = min(nb, trailing)
+        solve_and_cast = seconds_at(trailing * w * w, product) + seconds_at(
+            cast * trailing * w, copy
+        )
+        update += seconds_at(2 * trailing * (trailing - own) * w, product)
+        panel += seconds_at(2 / 3 * w**3 + 2 * trailing * own * w, product) + solve_and_cast
+        rows += solve_and_cast + seconds_at(exchange * w * trailing, copy)
+    return {"update": update, "panel": panel, "rows": rows}
+
+
+def excess(line):
+    return line["seconds"] - (line["floor_seconds"] or 0)
+
+
+def look_first(lines):
+    """The phase with the largest excess over its floor. Panels and rows run beside the update, so
+    they matter only by the time that they take outside of it."""
+
+    def most_of(*names):
+        line = max((line for line in lines if line["phase"] in names), key=excess)
+        floor = line["floor_seconds"]
+        over = f" over its floor of {floor:.2f} s" if floor else ""
+        return f"{line['phase']}, {excess(line):.2f} s{over}"
+
+    most = most_of("update", OUTSIDE, "solves", "residuals")
+    there = most_of("panel", "rows", "broadcast_exposed")
+    return f"{most}; there: {there}" if most.startswith(OUTSIDE) else most
+
+
+def phases_of(run, is_hpl, steps):
+    """The phases of one run on one GPU, each with its floor (None where a ceiling is missing), and
+    in words what to look at first."""
+    rates = [fastest(measured(steps, part)).get("rate", 0) for part in CEILINGS]
+    copy, read, generate = (1e9 * rate for rate in rates)
+    precision = "fp64" if is_hpl else "fp16"
+    product = 1e12 * fastest(measured(steps, "product", precision=precision)).get("rate", 0)
+    solves = 1 if is_hpl else run["refinement"]["iterations"]
+    entries = solves * run["n"] ** 2
+    floors = factorization_floors(run["n"], run["nb"], product, copy, is_hpl)
+    # Every run has some time outside of the update: the first panel and the last ones.
+    floors.update({"broadcast_exposed": 0, OUTSIDE: 0})
+    floors["solves"] = seconds_at((8 if is_hpl else 4) * entries, read)
+    if not is_hpl:
+        floors["residuals"] = seconds_at(entries, generate)
+    times = {phase: time["average"] for phase, time in run["phases"].items()}
+    times[OUTSIDE] = max(run["lu"]["seconds"] - times.get("update", 0), 0)
+    lines = []
+    for phase, floor in floors.items():
+        line = {"phase": phase, "seconds": times.get(phase, 0.0)}
+        line["floor_seconds"] = floor if 0 < floor < math.inf else None
+        line["ratio"] = line["seconds"] / floor if line["floor_seconds"] else None
+        lines.append(line)
+    return {
+        "name": "HPL" if is_hpl else "HPL-MxP",
+        "n": run["n"],
+        "nb": run["nb"],
+        "reserve": run.get("reserved_multiprocessors"),
+        "time_seconds": run["time_seconds"],
+        "phases": lines,
+        "look_first": look_first(lines),
+    }
 
 
 def table_text(rows):
-    heads = {
-        "benchmark": 9,
-        "n": 8,
-        "nb": 6,
-        "reserve": 8,
-        "TFLOP/s": 9,
-        "LU": 9,
-        "SM MHz": 7,
-        "refinement %": 12,
-        "of product": 10,
-        "at clock": 9,
-        "x IRSXgesv": 10,
-    }
-    text = line_of(heads.values(), heads) + "\n"
+    widths = [column[1] for column in COLUMNS]
+    lines = [line_of(widths, [column[0] for column in COLUMNS])]
     for row in rows:
-        cells = [row["benchmark"], *(json.dumps(row[field]) for field in ("n", "nb", "reserve"))]
-        for field, digits, unit in (
-            ("score_tflops", 2, 1),
-            ("lu_tflops", 2, 1),
-            ("sm_mhz", 0, 1),
-            ("refinement_share", 2, 100),
-            ("share_of_product", 3, 1),
-            ("share_of_product_at_clock", 3, 1),
-            ("ratio_to_irs", 2, 1),
-        ):
-            cells.append(number(row[field], digits, unit))
-        text += line_of(heads.values(), cells) + "\n"
-    return (
-        text + "of product: score over the fastest FP16 (HPL: FP64) product; at clock: LU over "
-        "that product at the clock of the run\n"
-    )
+        lines.append(line_of(widths, [cell(row[of], *form) for _, _, of, *form in COLUMNS]))
+    return "".join(lines) + BELOW
 
 
 def phases_text(runs):
     text, widths = "", (24, 9, 9, 7)
     for run in runs:
-        seconds = number(run["time_seconds"], 2)
+        seconds = cell(run["time_seconds"], 2)
         text += f"{run['name']}, n = {run['n']}, nb {run['nb']}: {seconds} s\n"
-        text += line_of(widths, ("", "s", "floor", "ratio")) + "\n"
+        text += line_of(widths, ("", "s", "floor", "ratio"))
         for line in run["phases"]:
-            values = number(line["seconds"], 3), number(line["floor_seconds"], 3)
-            text += line_of(widths, (line["phase"], *values, number(line["ratio"], 2))) + "\n"
+            figures = [cell(line[of], 3) for of in ("seconds", "floor_seconds")]
+            text += line_of(widths, (line["phase"], *figures, cell(line["ratio"], 2)))
         text += f"look first at: {run['look_first']}\n"
     return text
 
 
-def goals_text(goals):
-    return "".join(
-        f"{one['verdict']:<12}  {one['goal']} ({number(one['value'], 3)})\n" for one in goals
-    )
+def goals_text(all_goals):
+    lines = ((one["verdict"], one["goal"], cell(one["value"], 3)) for one in all_goals)
+    return "".join(f"{verdict:<12}  {words} ({value})\n" for verdict, words, value in lines)

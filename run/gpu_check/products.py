@@ -1,45 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The algorithms of matrix products that the runs report, and the limits that they pass."""
 
-import json
+from reports import cell, is_number, line_of, measured
 
-from reports import is_number
-
-
-def line_of(widths, cells):
-    """The cells of a line of a table."""
-    return " ".join(f"{cell:>{width}}" for width, cell in zip(widths, cells))
+FIELDS = ("reading", "m", "n", "k", "multiprocessors", "blocks")
+HEADS = ("read", "m", "n", "k", "limit", "blocks", "first", "over", "ms")
+WIDTHS = (6, 7, 7, 6, 6, 7, 6, 6, 10)
+ABOVE = (
+    "first: the algorithm that its class of products takes; over: more thread blocks than the "
+    "limit of multiprocessors\n"
+)
 
 
 def is_refused(one):
     return isinstance(one.get("refused"), str)
 
 
+def is_limited(one):
+    return is_number(one.get("multiprocessors"))
+
+
 def passes_its_limit(one):
     """Whether it launches more thread blocks than its limit of multiprocessors; None where it has
     no limit or its blocks are not known."""
-    blocks, limit = one.get("blocks"), one.get("multiprocessors")
-    if not is_number(limit):
-        return None
-    if one.get("confined"):
+    if is_limited(one) and one.get("confined"):
         return False  # whatever it launches, it keeps to the limit
-    return blocks > limit if is_number(blocks) else None
+    is_known = is_limited(one) and is_number(one.get("blocks"))
+    return one["blocks"] > one["multiprocessors"] if is_known else None
 
 
 def text_of(one, field):
     value = one.get(field)
-    if value is None:
-        return "-"
-    return value if isinstance(value, str) else json.dumps(value)
+    return "-" if value is None else cell(value)
 
 
 def class_of(one):
     """Such as "fp16 180000 x 8192, K = 2048"."""
-    reading, m, n, k, limit = (
-        text_of(one, field) for field in ("reading", "m", "n", "k", "multiprocessors")
-    )
-    words = f"{reading} {m} x {n}, K = {k}"
-    return words + (f", {limit} multiprocessors" if is_number(one.get("multiprocessors")) else "")
+    reading, m, n, k, limit = (text_of(one, field) for field in FIELDS[:5])
+    limited = f", {limit} multiprocessors" if is_limited(one) else ""
+    return f"{reading} {m} x {n}, K = {k}{limited}"
 
 
 def products_of(steps):
@@ -50,40 +49,31 @@ def products_of(steps):
     for step in steps:
         if step["step"] not in ("mxp", "hpl") or step["verdict"] != "passed":
             continue
-        last, had_first = "", False
+        of, had_first = None, False
         # Those of a class follow each other, the preferred ones first.
         for one in step["result"].get("products") or []:
-            of = class_of(one)
-            first = not is_refused(one) and not (had_first and of == last)
-            had_first = first or (had_first and of == last)
-            last = of
-            over = passes_its_limit(one)
-            rows.append({"run": step["name"], **one, "first": first, "over": over})
+            of, last = class_of(one), of
+            had_first = had_first and of == last
+            first = not had_first and not is_refused(one)
+            had_first = had_first or first
+            row = {"run": step["name"], **one, "first": first, "over": passes_its_limit(one)}
+            rows.append(row)
     return rows
 
 
 def products_text(rows):
     """A line for each algorithm."""
-    text = (
-        "first: the algorithm that its class of products takes; over: more thread blocks than the "
-        "limit of multiprocessors\n"
-    )
-    widths = (6, 7, 7, 6, 6, 7, 6, 6, 10)
-    heads = ("read", "m", "n", "k", "limit", "blocks", "first", "over", "ms")
-    fields = ("reading", "m", "n", "k", "multiprocessors", "blocks")
-    run = None
-    lines = [text]
+    lines, run = [ABOVE], None
     for one in rows:
         if one["run"] != run:
             run = one["run"]
-            lines.append(f"\n{run}\n{line_of(widths, heads)}  algorithm, kernel, refused\n")
-        ms = one.get("milliseconds")
-        cells = [text_of(one, field) for field in fields]
-        cells += ["first" if one["first"] else "", "over" if one["over"] else ""]
-        cells.append(f"{ms:.4f}" if is_number(ms) else "-")
+            end = "  algorithm, kernel, refused\n"
+            lines += [f"\n{run}\n", line_of(WIDTHS, HEADS, end)]
+        marks = ["first" if one["first"] else "", "over" if one["over"] else ""]
+        cells = [text_of(one, field) for field in FIELDS] + marks
         refused = f" refused {one['refused']}" if is_refused(one) else ""
         words = f"{text_of(one, 'algorithm')} {text_of(one, 'kernel')}{refused}"
-        lines.append(f"{line_of(widths, cells)}  {words}\n")
+        lines.append(line_of(WIDTHS, [*cells, cell(one.get("milliseconds"), 4)], f"  {words}\n"))
     return "".join(lines)
 
 
@@ -96,7 +86,7 @@ def limits_text(rows):
         if is_refused(one):
             algorithm = text_of(one, "algorithm")
             refused.add(f"refused {one['refused']}: {of}, algorithm {algorithm}\n")
-        if not is_number(one.get("multiprocessors")) or not one["first"]:
+        if not is_limited(one) or not one["first"]:
             continue
         classes.add(of)
         if one["over"] is None:
@@ -105,28 +95,20 @@ def limits_text(rows):
             over.add(f"{of}: {text_of(one, 'blocks')} blocks, {text_of(one, 'kernel')}\n")
     if not rows:
         return ""
-    return (
-        f"limited products: {len(classes)} classes, {len(over)} launch more blocks than their "
-        "limit\n" + "".join(sorted(over) + sorted(unknown) + sorted(refused))
-    )
+    counts = f"{len(classes)} classes, {len(over)} launch more blocks than their limit"
+    lines = sorted(over) + sorted(unknown) + sorted(refused)
+    return f"limited products: {counts}\n" + "".join(lines)
 
 
 def side_by_side_text(steps):
     """The times of a diagonal block and an update alone and side by side, from the ceilings."""
-    widths = (8, 11, 11, 11, 11, 11)
-    heads = ("share", "block", "beside", "update", "beside", "both")
-    parts = ("block_alone", "block_beside", "update_alone", "update_beside", "both")
-    lines = [
-        line
-        for step in steps
-        if step["step"] == "ceilings"
-        for line in step.get("result") or []
-        if line.get("part") == "diagonal_beside_update"
-    ]
+    lines, widths = measured(steps, "diagonal_beside_update"), (8, 11, 11, 11, 11, 11)
     if not lines:
         return ""
-    text = f"diagonal block beside an update, ms\n{line_of(widths, heads)}\n"
+    heads = ("share", "block", "beside", "update", "beside", "both")
+    text = "diagonal block beside an update, ms\n" + line_of(widths, heads)
+    what = ("block_alone", "block_beside", "update_alone", "update_beside", "both")
     for line in lines:
-        times = [f"{line.get(part + '_milliseconds', 0):.3f}" for part in parts]
-        text += line_of(widths, (text_of(line, "reserved"), *times)) + "\n"
+        times = [cell(line.get(f"{one}_milliseconds", 0), 3) for one in what]
+        text += line_of(widths, (text_of(line, "reserved"), *times))
     return text

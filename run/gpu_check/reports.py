@@ -1,92 +1,122 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reads what programs print, and says it in a few words."""
 
+import calendar
+import contextlib
 import csv
 import json
-
-from children import Outcome
+import time
 
 
 def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def json_object(text):
-    """The object that a text is; None for any other text, such as a line of a library."""
+def cell(value, digits=None, unit=1):
+    """A cell of a printed table: a figure with so many digits, or else a text or JSON."""
+    if digits is not None:
+        return f"{value * unit:.{digits}f}" if is_number(value) else "-"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def line_of(widths, cells, end="\n"):
+    return " ".join(f"{cell:>{width}}" for width, cell in zip(widths, cells)) + end
+
+
+def objects_in(*texts):
+    """The JSON objects among texts; others, such as lines, come from libraries."""
 
     def refuse(constant):
         raise ValueError(f"{constant} is no JSON")
 
+    found = []
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(text, parse_constant=refuse))
+    return [value for value in found if isinstance(value, dict)]
+
+
+def last_object(outcome):
+    """That a program has printed; None if there is none."""
+    return ([None] + objects_in(*outcome.out.split("\n")))[-1]
+
+
+def object_in(file):
+    """None if there is no such file, or something else in it."""
+    text = file.read_text("utf-8", "replace") if file.exists() else ""
+    return ([None] + objects_in(text))[-1]
+
+
+def seconds_of(text):
+    """A time such as "2026-11-22T02:36:13Z" in seconds since 1970; 0 for any other text."""
     try:
-        value = json.loads(text, parse_constant=refuse)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
+        return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+    except (TypeError, ValueError):
+        return 0
 
 
-def json_lines(outcome):
-    return [found for found in map(json_object, outcome.out.split("\n")) if found is not None]
+def with_clocks(s, report):
+    """The report with the GPU's clocks during its timed part, whose times are whole seconds."""
+    if report:
+        begin, end = seconds_of(report.get("start")), seconds_of(report.get("end")) + 1
+        report["clocks"] = s.clocks(begin, end)
+    return report
 
 
-def only_line(outcome):
-    """The last line that is an object; None if there is none."""
-    return (json_lines(outcome) or [None])[-1]
+def lines_with_clocks(s, outcome):
+    """The lines of a program that measures, each with the GPU's clocks meanwhile."""
+    lines = objects_in(*outcome.out.split("\n"))
+    for line in lines:
+        if "ended" in line:
+            line["clocks"] = s.clocks(line["ended"] - line.get("seconds", 0), line["ended"])
+    return lines
 
 
-def json_file(path):
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return json_object(file.read())
-    except OSError:
-        return None
+def measured(steps, part, **fields):
+    """The lines of a part of the ceilings. A run that was cut off counts with what it measured."""
+    results = [step.get("result") or [] for step in steps if step["step"] == "ceilings"]
+    return parts(sum(results, []), part, **fields)
+
+
+def parts(lines, part, **fields):
+    wanted = {"part": part, **fields}.items()
+    return [line for line in lines if wanted <= line.items()]
+
+
+def fastest(lines):
+    """Empty if there are none."""
+    return max(lines, key=lambda line: line.get("rate", 0), default={})
 
 
 def tflops(gflops):
     return f"{gflops / 1e3:.4g} TFLOP/s"
 
 
-def words_of_clocks(measured):
+def words_of_clocks(report):
     """The medians, such as ", 1755 MHz, 640 W"; empty if there are no samples."""
-    clocks = measured.get("clocks") or {}
+    clocks = report.get("clocks") or {}
     known = [(clocks.get(field), unit) for field, unit in (("sm_mhz", "MHz"), ("power_watts", "W"))]
     return "".join(f", {spread['median']:.0f} {unit}" for spread, unit in known if spread)
 
 
 def words_of_benchmark(result):
-    return (
-        f"n = {result['n']}, {tflops(result['gflops'])}, LU {tflops(result['lu']['gflops'])}, "
-        f"scaled residual {result['scaled_residual']:.2g}{words_of_clocks(result)}"
-    )
-
-
-def words_of_solver(result):
-    return (
-        f"n = {result['n']}, {result['tflops']:.4g} TFLOP/s, "
-        f"scaled residual {result['scaled_residual']:.2g}"
-    )
-
-
-def words_of_update(result):
-    return f"{result['name']}, worst error {result['worst']:.2g} of its bound"
+    rates = f"{tflops(result['gflops'])}, LU {tflops(result['lu']['gflops'])}"
+    residual = f"scaled residual {result['scaled_residual']:.2g}"
+    return f"n = {result['n']}, {rates}, {residual}{words_of_clocks(result)}"
 
 
 def words_of_variants(lines):
     return "; ".join(
-        f"{line.get('operation', '')} {line['size']}: {line.get('few_milliseconds', 0):.2f} ms by "
-        f"few kernels, {line.get('many_milliseconds', 0):.2f} by many"
-        for line in lines
-        if line.get("part") == "variants"
+        f"{line['operation']} {line['size']}: {line['few_milliseconds']:.2f} ms by few kernels, "
+        f"{line['many_milliseconds']:.2f} by many"
+        for line in parts(lines, "variants")
     )
 
 
-def words_of_ceilings(lines):
-    products = [
-        line for line in lines if line.get("part") == "product" and line.get("precision") == "fp16"
-    ]
-    if not products:
-        return "no FP16 product"
-    best = max(products, key=lambda line: line.get("rate", 0))
-    return f"FP16 product {best.get('rate', 0):.4g} TFLOP/s{words_of_clocks(best)}"
+def words_of_products(lines):
+    best = fastest(parts(lines, "product", precision="fp16"))
+    words = best and f"FP16 product {tflops(1e3 * best['rate'])}{words_of_clocks(best)}"
+    return words or "no FP16 product"
 
 
 def words_of_trials(result):
@@ -96,21 +126,15 @@ def words_of_trials(result):
     )
 
 
-def words_of_machine(result):
-    rate = result["ranks"][0]["operations"].get("product fp16", {}).get("rate", 0)
-    return f"machine.json, FP16 product {tflops(rate / 1e9)}"
-
-
-def first_finding(outcome):
+def first_finding(text):
     """The first error that compute-sanitizer reports, with the line of the source where it has
     one: it stands below, as "    at kernel(int)+0x50 in file.cu:12"."""
-    mark = "========= "
     kinds = ("Invalid", "Error", "Race", "Uninitialized", "Barrier")
     found = ""
-    for line in (outcome.out + outcome.err).split("\n"):
-        if not line.startswith(mark):
+    for line in text.split("\n"):
+        before, mark, words = line.partition("========= ")
+        if before or not mark:
             continue
-        words = line[len(mark) :]
         if not found:
             found = words if words.startswith(kinds) else ""
         elif " in " in words:
@@ -118,10 +142,6 @@ def first_finding(outcome):
         elif not words.startswith("  "):
             return found  # the next report
     return found
-
-
-def finding_in(record):
-    return first_finding(Outcome(out=record.get("output", ""), err=record.get("errors", "")))
 
 
 def profiled_kernels(outcome):
@@ -132,29 +152,20 @@ def profiled_kernels(outcome):
             head = cells
         elif head and len(cells) == len(head):
             row = dict(zip(head, cells))
-            launch = launches.setdefault(
-                row["ID"],
-                {
-                    "kernel": row.get("Kernel Name", ""),
-                    "grid": row.get("Grid Size", ""),
-                    "block": row.get("Block Size", ""),
-                    "metrics": {},
-                },
-            )
+            columns = {"kernel": "Kernel Name", "grid": "Grid Size", "block": "Block Size"}
+            launch = {name: row.get(column, "") for name, column in columns.items()}
+            launch = launches.setdefault(row["ID"], {**launch, "metrics": {}})
+            value = {"value": row.get("Metric Value", ""), "unit": row.get("Metric Unit", "")}
             if row.get("Metric Name"):
-                values = {"value": row.get("Metric Value", ""), "unit": row.get("Metric Unit", "")}
-                launch["metrics"][row["Metric Name"]] = values
+                launch["metrics"][row["Metric Name"]] = value
     return list(launches.values())
 
 
 def launch_seconds(kernel):
     """0 if they were not measured. Numbers may have commas: "1,234.56"."""
-    duration = kernel["metrics"].get("Duration", {"value": "", "unit": ""})
-    try:
-        number = float(duration["value"].replace(",", ""))
-    except ValueError:
-        return 0.0
-    return number * {"n": 1e-9, "u": 1e-6, "m": 1e-3}.get(duration["unit"][:1], 1)
+    duration = kernel["metrics"].get("Duration", {"value": "0", "unit": ""})
+    scale = {"n": 1e-9, "u": 1e-6, "m": 1e-3}.get(duration["unit"][:1], 1)
+    return scale * float(duration["value"].replace(",", ""))
 
 
 def words_of_profile(kernels):
