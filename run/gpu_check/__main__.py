@@ -7,10 +7,10 @@ import argparse
 import os
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
-import clocks
 import steps
 from children import end_descendants, find_program, guard_children, put, run_child
 from conclusions import conclusions, goals_text, phases_text, table_text
@@ -119,7 +119,7 @@ def check(s):
     # For "NVIDIA H200" on 2026-12-01, nvidia-h200-2026-12-01.json.
     file = re.sub("[^a-z0-9]+", "-", (name or "no-gpu").lower()).strip("-")
     s.file = file + utc("-%Y-%m-%d.json")
-    s.monitor = clocks.watch(gpu.uuid, s.folder / "clocks.csv")
+    s.monitor.watch(gpu.uuid, s.folder / "clocks.csv")
     steps.note_facts(s)
     if not name:
         put(2, f"gpu-check: no GPU to check ({gpu.why})\n")
@@ -151,7 +151,7 @@ def main():
     finally:
         end_descendants()
         if session:
-            session.close()
+            shutil.rmtree(session.scratch, ignore_errors=True)
 
 
 sys.exit(main())

@@ -22,12 +22,6 @@ SM_CLOCK, DIE = ctypes.c_int(1), ctypes.c_int(0)  # nvmlClockType_t, nvmlTempera
 Sample = namedtuple("Sample", "time sm_mhz power_watts temperature_c reasons")
 
 
-def uuid_begins(uuid, beginning):
-    """Whether a UUID begins so, with or without dashes, in any case."""
-    uuid, beginning = (text.replace("-", "").lower() for text in (uuid, beginning))
-    return beginning != "" and uuid.startswith(beginning)
-
-
 class Nvml:
     """A GPU as NVML, the library of NVIDIA's driver, reads it: the one whose UUID begins so, or
     else the first. OSError where NVML tells no clock."""
@@ -48,7 +42,7 @@ class Nvml:
         gpus = [ctypes.c_void_p() for _ in range(count.value)]
         for index, gpu in enumerate(gpus):
             self.call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(gpu))
-        gpus.sort(key=lambda gpu: not uuid_begins(self.uuid_of(gpu), uuid))
+        gpus.sort(key=lambda gpu: not self.uuid_of(gpu).startswith(uuid))
         self.gpu = gpus[0] if gpus else None
         if not gpus or self.read().sm_mhz is None:
             raise OSError("NVML tells no clock")
@@ -135,7 +129,7 @@ class Smi:
     def is_watched(self, uuid):
         """Whether this is the GPU that was asked for, or, after a round of lines in which that was
         not found, the first GPU."""
-        if self.watched is None and (uuid_begins(uuid, self.wanted) or uuid == self.first):
+        if self.watched is None and (uuid.startswith(self.wanted) or uuid == self.first):
             self.watched = uuid
         self.first = self.first or uuid
         return uuid == self.watched
@@ -161,17 +155,23 @@ def spread(values):
 
 
 class Monitor(threading.Thread):
-    """Keeps the samples of a source in memory and, a line each, in a file. It is a thread, since
-    a driver may take long to answer, and programs must be ended in time nevertheless."""
+    """Keeps samples in memory and, a line each, in a file. It is a thread, since a driver may take
+    long to answer, and programs must be ended in time nevertheless."""
 
-    def __init__(self, source, path):
+    def __init__(self):
         super().__init__(daemon=True)
-        self.source, self.kept = source, []
-        self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        children.put(self.file, "unix_time,sm_mhz,power_watts,temperature_c,reasons\n")
-        self.start()
+        self.source, self.kept = None, []
+
+    def watch(self, uuid, path):
+        """Samples the GPU with this UUID, or else the first, if anything tells its clock."""
+        for source in (Nvml, Smi):
+            with contextlib.suppress(OSError):
+                self.source = source(uuid)
+                self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+                return self.start()
 
     def run(self):
+        children.put(self.file, "unix_time,sm_mhz,power_watts,temperature_c,reasons\n")
         with contextlib.suppress(OSError):
             for sample in self.source.samples():
                 numbers = ["" if value is None else f"{value:.6g}" for value in sample[1:4]]
@@ -179,19 +179,17 @@ class Monitor(threading.Thread):
                 children.put(self.file, ",".join(cells) + "\n")
                 self.kept.append(sample)
 
+    def about(self):
+        if not self.source:
+            return None
+        about = {"source": self.source.name, "seconds_between": SECONDS_BETWEEN}
+        return {**about, "samples": len(self.kept)}
+
     def between(self, begin, end):
-        """The least, median and largest value of each quantity, and for each reason its share of
-        the samples; None if there are no samples."""
+        """The least, median and largest value of each quantity in this time (seconds since 1970),
+        and for each reason its share of the samples; None if there are no samples."""
         found = [sample for sample in list(self.kept) if begin <= sample.time <= end]
         names = [name for sample in found for name in names_of(sample.reasons)]
         fields = {name: spread(getattr(one, name) for one in found) for name in Sample._fields[1:4]}
         shares = {name: names.count(name) / len(found) for name in REASONS if name in names}
         return {"samples": len(found), **fields, "reasons": shares} if found else None
-
-
-def watch(uuid, path):
-    """A Monitor of the GPU with this UUID, or else of the first; None where none tells clocks."""
-    for source in (Nvml, Smi):
-        with contextlib.suppress(OSError):
-            return Monitor(source(uuid), path)
-    return None

@@ -119,11 +119,6 @@ def phases(steps):
     return found
 
 
-def seconds_at(work, rate):
-    """Infinite where the rate was not measured."""
-    return work / rate if rate else math.inf
-
-
 def factorization_floors(n, nb, product, copy, is_hpl):
     """Seconds of update, panels and rows in all steps of the right-looking order with look-ahead
     1. The update of the next panel's own column counts as part of the panel."""
@@ -135,12 +130,10 @@ def factorization_floors(n, nb, product, copy, is_hpl):
         w = min(nb, left)
         trailing = left - w
         own = min(nb, trailing)
-        solve_and_cast = seconds_at(trailing * w * w, product) + seconds_at(
-            cast * trailing * w, copy
-        )
-        update += seconds_at(2 * trailing * (trailing - own) * w, product)
-        panel += seconds_at(2 / 3 * w**3 + 2 * trailing * own * w, product) + solve_and_cast
-        rows += solve_and_cast + seconds_at(exchange * w * trailing, copy)
+        solve_and_cast = trailing * w * w / product + cast * trailing * w / copy
+        update += 2 * trailing * (trailing - own) * w / product
+        panel += (2 / 3 * w**3 + 2 * trailing * own * w) / product + solve_and_cast
+        rows += solve_and_cast + exchange * w * trailing / copy
     return {"update": update, "panel": panel, "rows": rows}
 
 
@@ -166,25 +159,25 @@ def look_first(lines):
 def phases_of(run, is_hpl, steps):
     """The phases of one run on one GPU, each with its floor (None where a ceiling is missing), and
     in words what to look at first."""
-    rates = [fastest(measured(steps, part)).get("rate", 0) for part in CEILINGS]
-    copy, read, generate = (1e9 * rate for rate in rates)
-    precision = "fp64" if is_hpl else "fp16"
-    product = 1e12 * fastest(measured(steps, "product", precision=precision)).get("rate", 0)
-    solves = 1 if is_hpl else run["refinement"]["iterations"]
-    entries = solves * run["n"] ** 2
+    # Of a ceiling that was not measured, and so of what follows from it, nothing is known (NaN).
+    ceilings = [fastest(measured(steps, part)) for part in CEILINGS]
+    copy, read, generate = (1e9 * ceiling.get("rate", math.nan) for ceiling in ceilings)
+    product = fastest(measured(steps, "product", precision="fp64" if is_hpl else "fp16"))
+    product = 1e12 * product.get("rate", math.nan)
+    entries = run["n"] ** 2 * (1 if is_hpl else run["refinement"]["iterations"])
     floors = factorization_floors(run["n"], run["nb"], product, copy, is_hpl)
     # Every run has some time outside of the update: the first panel and the last ones.
     floors.update({"broadcast_exposed": 0, OUTSIDE: 0})
-    floors["solves"] = seconds_at((8 if is_hpl else 4) * entries, read)
+    floors["solves"] = (8 if is_hpl else 4) * entries / read
     if not is_hpl:
-        floors["residuals"] = seconds_at(entries, generate)
+        floors["residuals"] = entries / generate
     times = {phase: time["average"] for phase, time in run["phases"].items()}
     times[OUTSIDE] = max(run["lu"]["seconds"] - times.get("update", 0), 0)
     lines = []
     for phase, floor in floors.items():
-        line = {"phase": phase, "seconds": times.get(phase, 0.0)}
-        line["floor_seconds"] = floor if 0 < floor < math.inf else None
-        line["ratio"] = line["seconds"] / floor if line["floor_seconds"] else None
+        seconds, floor = times.get(phase, 0.0), floor if floor > 0 else None
+        ratio = seconds / floor if floor else None
+        line = {"phase": phase, "seconds": seconds, "floor_seconds": floor, "ratio": ratio}
         lines.append(line)
     return {
         "name": "HPL" if is_hpl else "HPL-MxP",

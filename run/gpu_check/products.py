@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The algorithms of matrix products that the runs report, and the limits that they pass."""
 
-from reports import cell, is_number, line_of, measured
+from reports import cell, line_of, measured
 
 FIELDS = ("reading", "m", "n", "k", "multiprocessors", "blocks")
 HEADS = ("read", "m", "n", "k", "limit", "blocks", "first", "over", "ms")
@@ -17,7 +17,7 @@ def is_refused(one):
 
 
 def is_limited(one):
-    return is_number(one.get("multiprocessors"))
+    return one.get("multiprocessors") is not None
 
 
 def passes_its_limit(one):
@@ -25,7 +25,7 @@ def passes_its_limit(one):
     no limit or its blocks are not known."""
     if is_limited(one) and one.get("confined"):
         return False  # whatever it launches, it keeps to the limit
-    is_known = is_limited(one) and is_number(one.get("blocks"))
+    is_known = is_limited(one) and one.get("blocks") is not None
     return one["blocks"] > one["multiprocessors"] if is_known else None
 
 

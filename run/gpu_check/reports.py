@@ -8,14 +8,10 @@ import json
 import time
 
 
-def is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def cell(value, digits=None, unit=1):
     """A cell of a printed table: a figure with so many digits, or else a text or JSON."""
     if digits is not None:
-        return f"{value * unit:.{digits}f}" if is_number(value) else "-"
+        return "-" if value is None else f"{value * unit:.{digits}f}"
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -23,28 +19,28 @@ def line_of(widths, cells, end="\n"):
     return " ".join(f"{cell:>{width}}" for width, cell in zip(widths, cells)) + end
 
 
-def objects_in(*texts):
-    """The JSON objects among texts; others, such as lines, come from libraries."""
+def object_of(text):
+    """The JSON object that a text is; None for any other text, such as a line of a library."""
 
     def refuse(constant):
         raise ValueError(f"{constant} is no JSON")
 
-    found = []
-    for text in texts:
-        with contextlib.suppress(ValueError):
-            found.append(json.loads(text, parse_constant=refuse))
-    return [value for value in found if isinstance(value, dict)]
+    with contextlib.suppress(ValueError):
+        value = json.loads(text, parse_constant=refuse)
+        return value if isinstance(value, dict) else None
+
+
+def objects_in(outcome):
+    """Those that a program has printed, one on a line."""
+    return [value for value in map(object_of, outcome.out.split("\n")) if value is not None]
 
 
 def last_object(outcome):
-    """That a program has printed; None if there is none."""
-    return ([None] + objects_in(*outcome.out.split("\n")))[-1]
+    return (objects_in(outcome) or [None])[-1]
 
 
 def object_in(file):
-    """None if there is no such file, or something else in it."""
-    text = file.read_text("utf-8", "replace") if file.exists() else ""
-    return ([None] + objects_in(text))[-1]
+    return object_of(file.read_text("utf-8", "replace")) if file.exists() else None
 
 
 def seconds_of(text):
@@ -59,16 +55,17 @@ def with_clocks(s, report):
     """The report with the GPU's clocks during its timed part, whose times are whole seconds."""
     if report:
         begin, end = seconds_of(report.get("start")), seconds_of(report.get("end")) + 1
-        report["clocks"] = s.clocks(begin, end)
+        report["clocks"] = s.monitor.between(begin, end)
     return report
 
 
 def lines_with_clocks(s, outcome):
     """The lines of a program that measures, each with the GPU's clocks meanwhile."""
-    lines = objects_in(*outcome.out.split("\n"))
+    lines = objects_in(outcome)
     for line in lines:
         if "ended" in line:
-            line["clocks"] = s.clocks(line["ended"] - line.get("seconds", 0), line["ended"])
+            begin = line["ended"] - line.get("seconds", 0)
+            line["clocks"] = s.monitor.between(begin, line["ended"])
     return lines
 
 

@@ -4,15 +4,14 @@ files that record them."""
 
 import json
 import os
-import shutil
 import socket
 import tempfile
 import time
 import traceback
 from pathlib import Path
 
-import clocks
 from children import find_program, now, put, run_child
+from clocks import Monitor
 from verdicts import Task, last_line, verdict_of, words_of_ending
 
 MOST_OUTPUT = 4000  # characters of each stream in the record
@@ -29,16 +28,8 @@ def utc(form):
     return time.strftime(form, time.gmtime())
 
 
-def ending_of(outcome):
-    return {"seconds": outcome.seconds, "ending": outcome.ending()}
-
-
-def outputs_of(outcome):
-    streams = {"output": outcome.out, "errors": outcome.err}
-    return {
-        name: text if len(text) <= MOST_OUTPUT else "..." + text[-MOST_OUTPUT:]
-        for name, text in streams.items()
-    }
+def tail(text):
+    return text if len(text) <= MOST_OUTPUT else "..." + text[-MOST_OUTPUT:]
 
 
 def with_variables(command, *variables):
@@ -81,21 +72,19 @@ def make_folder(asked):
         folder.mkdir(parents=True, exist_ok=True)
         return folder, os.open(folder / "log.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     except OSError as error:
-        why = f"cannot write '{error.filename}' ({error.strerror})"
-        raise UsageError(f"--output {folder}: {why}") from None
+        raise UsageError(f"--output {folder}: {error.strerror}: '{error.filename}'") from None
 
 
 class Session:
     def __init__(self, options, conclude):
         """conclude makes of the steps what is added to the document after each of them."""
         self.options, self.conclude, self.begin = options, conclude, now()
-        self.step, self.part = "facts", 1.0  # the part of the budget, at whose end tasks must end
         self.for_repetitions = PART_FOR_REPETITIONS * options.budget
+        self.step, self.part = "facts", 1.0  # the part of the budget at whose end it must end
         self.programs = Path(options.programs).absolute()
         self.folder, self.log_file = make_folder(options.output)
         self.scratch = Path(tempfile.mkdtemp(prefix="speedwell-gpu-check."))
-        self.file = self.monitor = None
-        self.unwritten = False
+        self.file, self.monitor, self.unwritten = None, Monitor(), False
         self.smoke = ["--smoke"] if options.trial else []  # of programs that measure
         self.largest = {}  # the report of HPL-MxP at the largest n, if one passed
         self.steps = []
@@ -114,19 +103,12 @@ class Session:
             "steps": self.steps,
         }
 
-    def close(self):
-        shutil.rmtree(self.scratch, ignore_errors=True)
-
     def elapsed(self):
         return now() - self.begin
 
     def remaining(self):
         """Seconds until the tasks of this step must have ended."""
         return self.part * self.options.budget - self.elapsed()
-
-    def clocks(self, begin, end):
-        """What was read in this time, seconds since 1970; None if nothing was."""
-        return self.monitor.between(begin, end) if self.monitor else None
 
     def keep(self, source):
         """Copies a file that a child may have written into the folder."""
@@ -145,17 +127,11 @@ class Session:
     def save(self, running=None):
         """Writes the document, with the name of the program that runs."""
         self.document["running"] = running
-        if not self.file:
-            return
         self.document["elapsed_seconds"] = self.elapsed()
-        if self.monitor:
-            self.document["clocks"] = {
-                "source": self.monitor.source.name,
-                "seconds_between": clocks.SECONDS_BETWEEN,
-                "samples": len(self.monitor.kept),
-            }
-        text = json.dumps(self.document, ensure_ascii=False, indent=1)
-        self.write(self.file, (text + "\n").encode("utf-8", "replace"))
+        self.document["clocks"] = self.monitor.about()
+        if self.file:
+            text = json.dumps(self.document, ensure_ascii=False, indent=1) + "\n"
+            self.write(self.file, text.encode("utf-8", "replace"))
 
     def log(self, text):
         put(self.log_file, text)
@@ -195,17 +171,17 @@ class Session:
         failed on a GPU runs once more, one kernel after the other and with cuBLASLt's log, which
         is kept in the folder; "repeated" of the record says how that ended. Returns the record:
         "verdict" is passed, failed, cut off, absent, not available or not run."""
-        task, most, command = Task(**rules), self.options.limit, [str(word) for word in command]
-        for program in (command[0], *task.needs):
-            if not find_program(program):
-                return self.note(name, "absent", f"there is no {program}", step)
-        self.save(running=name)
-        begun = self.elapsed()
+        task, command = Task(**rules), [str(word) for word in command]
+        most, begun = self.options.limit, self.elapsed()
         task.limit = min(task.limit, most)
         task.least = min(task.least, most, 1 if self.options.trial else most)
         limit = min(task.limit, self.remaining() - task.reserve)
+        for program in (command[0], *task.needs):
+            if not find_program(program):
+                return self.note(name, "absent", f"there is no {program}", step)
         if limit < task.least:
             return self.note(name, "failed" if task.must_end else "not run", "no time left", step)
+        self.save(running=name)
         begin = time.time()
         outcome = self.execute(name, command, limit)
         record = {
@@ -215,7 +191,7 @@ class Session:
             "begun_seconds": begun,
             "limit_seconds": limit,
             **self.judge(task, outcome, limit),
-            "clocks": self.clocks(begin, time.time()),
+            "clocks": self.monitor.between(begin, time.time()),
         }
         record["words"] = self.words_of(record, task, outcome)
         self.finish(record)
@@ -225,14 +201,15 @@ class Session:
 
     def judge(self, task, outcome, limit):
         """How a task ended, with its result, or the end of its output where it has none."""
-        found = {**ending_of(outcome), "verdict": verdict_of(task, outcome, limit)}
+        found = {"seconds": outcome.seconds, "ending": outcome.ending()}
+        found["verdict"] = verdict_of(task, outcome, limit)
         if task.result:
             found["result"] = self.attempt(task.result, outcome)
             if outcome.passed() and found["result"] in (None, [], {}):
                 found["verdict"] = "failed"  # whatever its exit status says
             if found["verdict"] == "passed":
                 return found
-        return {**found, **outputs_of(outcome)}
+        return {**found, "output": tail(outcome.out), "errors": tail(outcome.err)}
 
     def words_of(self, record, task, outcome):
         if record["verdict"] == "passed":
@@ -242,39 +219,39 @@ class Session:
         return unread if outcome.passed() else words_of_ending(outcome, task)
 
     def repeat(self, record, task, command, has_timed_out):
-        """Has time of its own, within the budget: what explains a failure must not wait for a
-        step's share."""
-        name, words, repeated = record["name"] + ", repeated", "no time left", None
+        """Runs a command so that the host waits for each kernel and an error shows at its own, and
+        that cuBLASLt logs every call. It has time of its own, within the budget: what explains a
+        failure must not wait for a step's share."""
+        name, words, number = record["name"] + ", repeated", "no time left", len(self.steps)
+        record["repeated"] = None
         limit = min(task.limit, self.for_repetitions, self.options.budget - self.elapsed())
         limit = min(limit, REPETITION_OF_A_HANG) if has_timed_out else limit
         if limit >= task.least:
             self.save(running=name)
-            repeated, words = self.run_traced(name, command, limit)
+            folder = self.scratch / f"repeated-{number}"
+            folder.mkdir(parents=True)
+            # %i is the process: ranks share the variable.
+            log = f"CUBLASLT_LOG_FILE={folder}/process-%i.log"
+            command = with_variables(command, "CUDA_LAUNCH_BLOCKING=1", "CUBLASLT_LOG_LEVEL=5", log)
+            outcome = self.execute(name, command, limit)
+            self.for_repetitions -= outcome.seconds
+            calls = logged_calls(folder)
+            file = f"cublaslt-{number}.log" if calls else None
+            if file:
+                self.write(file, calls)
+            record["repeated"] = {
+                "command": " ".join(command),
+                "seconds": outcome.seconds,
+                "ending": outcome.ending(),
+                "cublaslt_log": file,
+                "output": tail(outcome.out),
+                "errors": tail(outcome.err),
+            }
+            passed = "passed, with one kernel after the other"
+            words = passed if outcome.passed() else words_of_ending(outcome)
+            words += f"; {file or 'cuBLASLt logged nothing'}"
         self.show(name, words)
-        record["repeated"] = repeated
         self.save()
-
-    def run_traced(self, name, command, limit):
-        """Runs a command so that the host waits for each kernel and an error shows at its own, and
-        that cuBLASLt logs every call. Returns what the record says of it, and a few words."""
-        number = len(self.steps)
-        folder = self.scratch / f"repeated-{number}"
-        folder.mkdir(parents=True)
-        # %i is the process: ranks share the variable.
-        variables = ["CUDA_LAUNCH_BLOCKING=1", "CUBLASLT_LOG_LEVEL=5"]
-        variables.append(f"CUBLASLT_LOG_FILE={folder}/process-%i.log")
-        command = with_variables(command, *variables)
-        outcome = self.execute(name, command, limit)
-        self.for_repetitions -= outcome.seconds
-        calls = logged_calls(folder)
-        file = f"cublaslt-{number}.log" if calls else None
-        if file:
-            self.write(file, calls)
-        repeated = {"command": " ".join(command), **ending_of(outcome), "cublaslt_log": file}
-        words = "passed, with one kernel after the other"
-        words = words if outcome.passed() else words_of_ending(outcome)
-        repeated.update(outputs_of(outcome))
-        return repeated, f"{words}; {file or 'cuBLASLt logged nothing'}"
 
     def note(self, name, verdict, words, step=None):
         """Records a verdict that is known without a run."""
