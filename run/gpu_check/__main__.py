@@ -58,7 +58,7 @@ def parse(words):
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--trial", action="store_true")
     # run/gpu-check names these: the folder of Speedwell's programs, and a path or name.
-    parser.add_argument("--programs", default=Path(__file__).parents[2] / "build/release")
+    parser.add_argument("--programs", default=Path(__file__).resolve().parents[2] / "build/release")
     parser.add_argument("--mpirun", default="mpirun")
     options = parser.parse_args(words)
     options.command_line = " ".join(sys.argv)
@@ -80,7 +80,7 @@ def parse(words):
 def prepare_environment(programs):
     """Sets the environment of all programs that this one starts."""
     # In an archive it has the folders of the libraries, which are then looked for only once.
-    script = find_program(os.path.join(programs, "speedwell-environment"))
+    script = find_program(f"{programs}/speedwell-environment")
     for line in run_child([script], 20).out.split("\n") if script else ():
         if line.startswith("export ") and "=" in line:
             name, _, value = shlex.split(line)[1].partition("=")
@@ -96,17 +96,10 @@ def summary(s):
     for verdict in ("not run", "cut off"):
         names = [step["name"] for step in s.steps if step["verdict"] == verdict]
         left_out += f"{verdict}: {'; '.join(names)}\n" if names else ""
-    return "\n".join(
-        (
-            "",
-            table_text(document["table"]),
-            phases_text(document["phases"]),
-            side_by_side_text(s.steps),
-            limits_text(document["products"]),
-            goals_text(document["goals"]),
-            left_out + ("FAILED" if s.failed() else "PASSED"),
-        )
-    )
+    texts = ["", table_text(document["table"]), phases_text(document["phases"])]
+    texts += [side_by_side_text(s.steps), limits_text(document["products"])]
+    texts += [goals_text(document["goals"]), left_out + ("FAILED" if s.failed() else "PASSED")]
+    return "\n".join(texts)
 
 
 def check(s):

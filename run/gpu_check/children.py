@@ -4,10 +4,10 @@
 import contextlib
 import ctypes
 import os
+import select
 import shutil
 import signal
 import subprocess
-import threading
 import time
 from collections import defaultdict
 from dataclasses import dataclass
@@ -72,43 +72,52 @@ def start(command, **streams):
     return subprocess.Popen(command, preexec_fn=end_with_parent, **options)
 
 
-class Reader(threading.Thread):
-    """Reads one stream of a child: keeps its end, and gives every piece to the listener."""
+class Stream:
+    """One stream of a child: its end is kept, and the listener gets every piece."""
 
     def __init__(self, pipe, listener):
-        super().__init__(daemon=True)
-        self.pipe, self.listener, self.kept, self.last = pipe, listener, bytearray(), now()
-        self.start()
+        os.set_blocking(pipe.fileno(), False)
+        self.pipe, self.listener, self.kept = pipe, listener, bytearray()
 
-    def run(self):
-        while True:
-            piece = os.read(self.pipe.fileno(), 1 << 16)
+    def drain(self):
+        """Reads what is there, but not for ever. Returns whether there was something."""
+        for count in range(64):
+            try:
+                piece = os.read(self.pipe.fileno(), 1 << 16)
+            except BlockingIOError:
+                piece = b""
             if not piece:
-                return
-            self.last = now()
+                return count > 0
             self.kept += piece
             del self.kept[:-MOST_KEPT]
             self.listener(piece)
+        return True
 
     def text(self):
-        self.join(40 * LOOK)  # it waits for ever for a process that the kernel does not let go
+        self.drain()
         return self.kept.decode("utf-8", "replace")
 
 
 def run_child(command, seconds, listener=lambda piece: None):
     """Runs a program to its end, or for so many seconds, and ends all processes that it leaves."""
-    outcome, begin = Outcome(), now()
+    outcome, status, poll = Outcome(), None, select.poll()
+    begin = last = now()
     try:
         child = start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except OSError as error:
         return Outcome(err=f"cannot be started: {error}")
-    out, err = Reader(child.stdout, listener), Reader(child.stderr, listener)
-    status = None
+    out, err = streams = [Stream(pipe, listener) for pipe in (child.stdout, child.stderr)]
+    for stream in streams:
+        poll.register(stream.pipe, select.POLLIN)
     while status is None and not outcome.timed_out:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            status = child.wait(LOOK)
+        if any(event & select.POLLHUP for _, event in poll.poll(1000 * LOOK)):
+            time.sleep(0.001)  # it has closed a stream, and so poll() no longer waits
+        look = now()
+        drained = [stream.drain() for stream in streams]
+        last = look if any(drained) else last
         outcome.seconds = now() - begin
-        outcome.silent = begin + outcome.seconds - max(out.last, err.last)
+        outcome.silent = begin + outcome.seconds - last
+        status = child.poll()
         outcome.timed_out = status is None and outcome.seconds >= seconds
     if status is not None:
         outcome.status, outcome.signal = max(status, -1), max(-status, 0)
@@ -132,23 +141,17 @@ def descendants():
     return found[1:]
 
 
-def is_collected(pid):
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except OSError:
-        return False
-
-
 def end_descendants():
     """Kills all descendants, repeatedly since they may start others. One that the kernel does not
     let go, as where a GPU hangs, is left."""
     for _ in range(40):
-        left = [pid for pid in descendants() if not is_collected(pid)]
+        left = descendants()
         if not left:
             return
         for pid in left:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, os.WNOHANG)
         time.sleep(LOOK)
 
 

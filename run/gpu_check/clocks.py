@@ -166,8 +166,9 @@ class Monitor(threading.Thread):
         """Samples the GPU with this UUID, or else the first, if anything tells its clock."""
         for source in (Nvml, Smi):
             with contextlib.suppress(OSError):
-                self.source = source(uuid)
+                found = source(uuid)
                 self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+                self.source = found
                 return self.start()
 
     def run(self):

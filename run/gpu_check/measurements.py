@@ -143,7 +143,7 @@ def cusolver(s):
 
 
 def words_of_machine(result):
-    rate = result["ranks"][0]["operations"]["product fp16"]["rate"]
+    rate = result["ranks"][0]["operations"].get("product fp16", {}).get("rate", 0)
     return f"machine.json, FP16 product {reports.tflops(rate / 1e9)}"
 
 

@@ -5,6 +5,7 @@ import calendar
 import contextlib
 import csv
 import json
+import re
 import time
 
 
@@ -104,8 +105,8 @@ def words_of_benchmark(result):
 
 def words_of_variants(lines):
     return "; ".join(
-        f"{line['operation']} {line['size']}: {line['few_milliseconds']:.2f} ms by few kernels, "
-        f"{line['many_milliseconds']:.2f} by many"
+        f"{line['operation']} {line['size']}: {cell(line['few_milliseconds'], 2)} ms by few "
+        f"kernels, {cell(line['many_milliseconds'], 2)} by many"
         for line in parts(lines, "variants")
     )
 
@@ -144,7 +145,7 @@ def first_finding(text):
 def profiled_kernels(outcome):
     """Each launch that ncu profiled (--csv --page details), with its metrics by their names."""
     head, launches = [], {}
-    for cells in csv.reader(outcome.out.split("\n")):
+    for cells in csv.reader(line for line in outcome.out.splitlines() if line.startswith('"')):
         if cells[:1] == ["ID"]:
             head = cells
         elif head and len(cells) == len(head):
@@ -160,9 +161,10 @@ def profiled_kernels(outcome):
 
 def launch_seconds(kernel):
     """0 if they were not measured. Numbers may have commas: "1,234.56"."""
-    duration = kernel["metrics"].get("Duration", {"value": "0", "unit": ""})
+    duration = kernel["metrics"].get("Duration", {"value": "", "unit": ""})
+    number = re.match(r"[\d.]*\d|$", duration["value"].replace(",", "")).group()
     scale = {"n": 1e-9, "u": 1e-6, "m": 1e-3}.get(duration["unit"][:1], 1)
-    return scale * float(duration["value"].replace(",", ""))
+    return scale * float(number or 0)
 
 
 def words_of_profile(kernels):

@@ -87,7 +87,7 @@ class Session:
         self.file, self.monitor, self.unwritten = None, Monitor(), False
         self.smoke = ["--smoke"] if options.trial else []  # of programs that measure
         self.largest = {}  # the report of HPL-MxP at the largest n, if one passed
-        self.steps = []
+        self.steps, self.understood = [], []
         self.document = {
             "schema": "speedwell-gpu-check/2",
             "date": utc("%Y-%m-%dT%H:%M:%SZ"),
@@ -173,7 +173,7 @@ class Session:
         "verdict" is passed, failed, cut off, absent, not available or not run."""
         task, command = Task(**rules), [str(word) for word in command]
         most, begun = self.options.limit, self.elapsed()
-        task.limit = min(task.limit, most)
+        task.limit = float(min(task.limit, most))
         task.least = min(task.least, most, 1 if self.options.trial else most)
         limit = min(task.limit, self.remaining() - task.reserve)
         for program in (command[0], *task.needs):
@@ -212,11 +212,16 @@ class Session:
         return {**found, "output": tail(outcome.out), "errors": tail(outcome.err)}
 
     def words_of(self, record, task, outcome):
-        if record["verdict"] == "passed":
-            words = self.attempt(task.words, record["result"]) if task.words else None
-            return last_line(outcome.out) if words is None else words
-        unread = "it measured nothing that can be read"
-        return unread if outcome.passed() else words_of_ending(outcome, task)
+        """A few words; a report of which none can be made is a failure."""
+        if not outcome.passed():
+            return words_of_ending(outcome, task)
+        if record["verdict"] != "passed":
+            return "it measured nothing that can be read"
+        if not task.words:
+            return last_line(outcome.out)
+        words = self.attempt(task.words, record["result"])
+        record["verdict"] = "failed" if words is None else "passed"
+        return "its report is not as expected, see log.txt" if words is None else words
 
     def repeat(self, record, task, command, has_timed_out):
         """Runs a command so that the host waits for each kernel and an error shows at its own, and
@@ -262,7 +267,11 @@ class Session:
         words = record["words"]
         self.show(record["name"], record["verdict"] + (f": {words}" if words else ""))
         self.steps.append(record)
-        self.document.update(self.attempt(self.conclude, self.steps) or {})
+        # A report that is not as expected must not cost the conclusions from the others.
+        found = self.attempt(self.conclude, [*self.understood, record])
+        if found:
+            self.understood.append(record)
+            self.document.update(found)
         self.save()
         return record
 
