@@ -4,6 +4,7 @@ other programs, each with a limit in time, and records their results in one JSON
 calls it."""
 
 import argparse
+import contextlib
 import os
 import re
 import shlex
@@ -50,6 +51,13 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see --help")
 
 
+def seconds_of(option, text):
+    with contextlib.suppress(ValueError):
+        if 0 < float(text) < 1e6:
+            return float(text)
+    raise UsageError(f"--{option} takes seconds above 0, not '{text}'")
+
+
 def parse(words):
     parser = Parser(add_help=False, allow_abbrev=False)
     for option, default in {"only": None, "budget": "560", "limit": "999999"}.items():
@@ -63,10 +71,7 @@ def parse(words):
     options = parser.parse_args(words)
     options.command_line = " ".join(sys.argv)
     for option in ("budget", "limit"):
-        text = getattr(options, option)
-        if not re.fullmatch(r"\d{1,6}(\.\d*)?|\.\d+", text) or float(text) == 0:
-            raise UsageError(f"--{option} takes seconds above 0, not '{text}'")
-        setattr(options, option, float(text))
+        setattr(options, option, seconds_of(option, getattr(options, option)))
     options.only = [] if options.only is None else options.only.split(",")
     for word in options.only:
         if word not in steps.ALL:

@@ -228,7 +228,7 @@ class Session:
         that cuBLASLt logs every call. It has time of its own, within the budget: what explains a
         failure must not wait for a step's share."""
         name, words, number = record["name"] + ", repeated", "no time left", len(self.steps)
-        record["repeated"] = None
+        repeated = None
         limit = min(task.limit, self.for_repetitions, self.options.budget - self.elapsed())
         limit = min(limit, REPETITION_OF_A_HANG) if has_timed_out else limit
         if limit >= task.least:
@@ -244,7 +244,7 @@ class Session:
             file = f"cublaslt-{number}.log" if calls else None
             if file:
                 self.write(file, calls)
-            record["repeated"] = {
+            repeated = {
                 "command": " ".join(command),
                 "seconds": outcome.seconds,
                 "ending": outcome.ending(),
@@ -256,6 +256,7 @@ class Session:
             words = passed if outcome.passed() else words_of_ending(outcome)
             words += f"; {file or 'cuBLASLt logged nothing'}"
         self.show(name, words)
+        record["repeated"] = repeated
         self.save()
 
     def note(self, name, verdict, words, step=None):
