@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests run/gpu-check with fake programs in place of those that it starts.
 
-SPEEDWELL_FAKE_NVML, if set: a library that imitates NVML. SPEEDWELL_EMULATED, if set: paths of speedwell, speedwell_gpu_ceilings, speedwell_gpu_big_update and
-speedwell_gpu_kernels for emulated GPUs, with colons between them; a test runs these programs.
+SPEEDWELL_FAKE_NVML, if set: a library that imitates NVML. SPEEDWELL_EMULATED, if set: paths of
+speedwell, speedwell_gpu_ceilings, speedwell_gpu_big_update and speedwell_gpu_kernels for emulated GPUs,
+with colons between them; a test runs these programs.
 """
 
 import json
