@@ -36,7 +36,7 @@ def text_of(one, field):
 
 def class_of(one):
     """Such as "fp16 180000 x 8192, K = 2048"."""
-    reading, m, n, k, limit = (text_of(one, field) for field in FIELDS[:5])
+    reading, m, n, k, limit = [one.get(field, "-") for field in FIELDS[:5]]
     limited = f", {limit} multiprocessors" if is_limited(one) else ""
     return f"{reading} {m} x {n}, K = {k}{limited}"
 

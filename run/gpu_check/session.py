@@ -49,6 +49,19 @@ def logged_calls(folder):
     return text
 
 
+def as_text(document):
+    """JSON with a line for each step, row and product: to indent it further would take seconds of
+    each check, since the products of all runs are megabytes."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+
+    def lines_of(value):
+        is_long = isinstance(value, list) and value
+        return "[\n  " + ",\n  ".join(map(encode, value)) + "\n ]" if is_long else encode(value)
+
+    fields = [f'"{key}": {lines_of(value)}' for key, value in document.items()]
+    return "{\n " + ",\n ".join(fields) + "\n}\n"
+
+
 def write_whole(path, data):
     """Writes a file whole, or leaves it as it was."""
     half = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -130,8 +143,7 @@ class Session:
         self.document["elapsed_seconds"] = self.elapsed()
         self.document["clocks"] = self.monitor.about()
         if self.file:
-            text = json.dumps(self.document, ensure_ascii=False, indent=1) + "\n"
-            self.write(self.file, text.encode("utf-8", "replace"))
+            self.write(self.file, as_text(self.document).encode("utf-8", "replace"))
 
     def log(self, text):
         put(self.log_file, text)
