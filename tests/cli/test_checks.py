@@ -179,7 +179,7 @@ class Files(Case):
         for path, limit in (("include/speedwell/long.hpp", 500), ("include/long.h", 500),
                             ("src/grid/long.cpp", 500), ("kernels/cuda/long.cu", 500),
                             ("tests/unit/long.cpp", 600), ("tests/unit/long.py", 600),
-                            ("tests/unit/long.c", 600)):
+                            ("tests/unit/long.c", 600), ("run/gpu_check/long.py", 500)):
             with self.subTest(path=path):
                 (self.tree / path).write_text(LICENCE + "\n" * limit)
                 self.assertEqual(self.run_check("check-files").returncode, 0)
@@ -199,7 +199,7 @@ class Files(Case):
                 self.assertEqual(self.run_check("check-files").stdout.splitlines(), expected)
 
     def test_no_files(self):
-        for name in ("include", "kernels", "src", "tests"):
+        for name in ("include", "kernels", "run/gpu_check", "src", "tests"):
             shutil.rmtree(self.tree / name)
         self.assertEqual(self.said("check-files"), ["run/check-files: no files found"])
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests run/gpu-check with fake programs in place of those that it starts.
 
-SPEEDWELL_GPU_CHECK: path of the driver. SPEEDWELL_FAKE_NVML, if set: a library that imitates NVML.
-SPEEDWELL_EMULATED, if set: paths of speedwell, speedwell_gpu_ceilings, speedwell_gpu_big_update and
-speedwell_gpu_kernels for emulated GPUs, with colons between them; a test runs these programs.
+SPEEDWELL_FAKE_NVML, if set: a library that imitates NVML. SPEEDWELL_EMULATED, if set: paths of
+speedwell, speedwell_gpu_ceilings, speedwell_gpu_big_update and speedwell_gpu_kernels for emulated GPUs,
+with colons between them; a test runs these programs.
 """
 
 import json
@@ -14,7 +14,7 @@ import subprocess
 import time
 import unittest
 
-from gpu_check_case import DRIVER, NAMES, PATIENCE, ROOT, STEPS, Case, ends_of
+from gpu_check_case import NAMES, PACKAGE, PATIENCE, ROOT, STEPS, Case, ends_of
 
 NVML = os.environ.get("SPEEDWELL_FAKE_NVML", "")
 EMULATED = os.environ.get("SPEEDWELL_EMULATED", "")
@@ -470,15 +470,22 @@ class Script(Case):
 
     def test_checkout(self):
         script = self.arrange(self.folder / "tree/run/gpu-check")
-        self.assert_refused(self.launch(script), 3, "speedwell_gpu_check is not there")
+        (script.parent / "gpu_check").symlink_to(PACKAGE)
+        self.assert_refused(self.launch(script), 3, "build/release/speedwell is not there")
         build = self.folder / "tree/build/release"
         build.parent.mkdir()
         self.programs.rename(build)
         self.environment["PATH"] = f"{build}:/usr/bin:/bin"
-        (build / "speedwell_gpu_check").symlink_to(DRIVER)
         done = self.launch(script)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(list(self.folder.glob("gpu-check-*/nvidia-h200-*.json"))), 1)
+        for folder in ("tools", "old"):
+            (self.folder / folder).mkdir()
+            (self.folder / folder / "readlink").symlink_to("/usr/bin/readlink")
+        (self.folder / "old/python3").symlink_to("/bin/false")
+        for folder in ("tools", "old"):
+            self.environment["PATH"] = str(self.folder / folder)
+            self.assert_refused(self.launch(script), 3, "python3 of version 3.9 or later is not in PATH")
 
     def test_bundle(self):
         script = self.arrange(self.folder / "speedwell-1/bin/gpu-check")
@@ -488,8 +495,13 @@ class Script(Case):
         launcher.chmod(0o755)
         for path in list(self.programs.iterdir()):
             path.rename(script.parent / path.name)
-        (script.parent / "speedwell_gpu_check").symlink_to(DRIVER)
-        (script.parent / "speedwell-environment").symlink_to("speedwell_device_tests")
+        package = self.folder / "speedwell-1/share/speedwell/gpu_check"
+        package.parent.mkdir(parents=True)
+        package.symlink_to(PACKAGE)
+        environment = script.parent / "speedwell-environment"
+        environment.write_text("#!/bin/sh\necho '# a word'\n"
+                               "printf '%s\\n' \"export FAKE_GPU='GPU 0 (It'\\\\''s, GPU-1), 9 GiB'\"\n")
+        environment.chmod(0o755)
         self.environment["PATH"] = "/usr/bin:/bin"
         link = self.folder / "check"
         link.symlink_to(script)
@@ -498,6 +510,8 @@ class Script(Case):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("bin/mpirun --oversubscribe", self.step("MPI suite, 1 rank")["command"])
         self.assertIn("bin/speedwell-environment", self.step("libraries")["command"])
+        # What it exports is in the environment of all programs.
+        self.assertEqual(self.document()["gpu"], "GPU 0 (It's, GPU-1), 9 GiB")
 
 
 @unittest.skipUnless(EMULATED, "no emulated GPUs")

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests of run/gpu-check with fake programs: steps that are named, failures that are repeated, and
-tools of CUDA.
+tools of CUDA."""
 
-SPEEDWELL_GPU_CHECK: path of the driver.
-"""
-
+import ast
 import unittest
 
-from gpu_check_case import NAMES, STEPS, Case, ends_of
+from gpu_check_case import NAMES, PACKAGE, STEPS, Case, ends_of
 
 
 class Only(Case):
@@ -101,6 +99,36 @@ class Repeated(Case):
         self.check("--device", "cpu", FAKE="speedwell_device_tests:1")
         self.assertEqual(self.step("device conformance")["verdict"], "failed")
         self.assertNotIn("repeated", self.step("device conformance"))
+
+
+class Unexpected(Case):
+    def failed(self):
+        self.assertTrue(self.document()["finished"])
+        self.assertIn("Traceback", self.log())
+        self.assertEqual(self.step("machine file")["verdict"], "passed")
+        return [step["name"] for step in self.document()["steps"] if step["verdict"] == "failed"]
+
+    def test_a_strange_report_costs_nothing_else(self):
+        done = self.check(FAKE="mxp-largest:strange")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertEqual(self.failed(), ["first_steps, the check itself"])
+        rows = self.document()["table"]
+        self.assertEqual([row["n"] for row in rows],
+                         [20000, 60000, 100000, 120000, 120000, 100000, 100000])
+        self.assertTrue(done.stdout.endswith("\nFAILED\n"))
+
+    def test_a_report_that_lacks_its_score_fails(self):
+        self.assertEqual(self.check(FAKE="mxp-60000:poor").returncode, 1)
+        self.assertEqual(self.failed(), ["HPL-MxP, n = 60000"])
+        self.assertEqual(self.step("HPL-MxP, n = 60000")["words"], "its report is not as expected, see log.txt")
+
+
+class Sources(unittest.TestCase):
+    def test_python_3_9_reads_them(self):
+        paths = list(PACKAGE.glob("*.py"))
+        self.assertGreater(len(paths), 3)
+        for path in paths:
+            ast.parse(path.read_text(), str(path), feature_version=(3, 9))
 
 
 class Tools(Case):
