@@ -118,9 +118,6 @@ class OneFileTwice(InFolderOfFiles):
             for option in "--json", "--trace":
                 self.assert_kept((*PREDICT, "--machine", "m.json", option, name), "both name",
                                  "--machine", option)
-            for option in "--json", "--plot":
-                self.assert_kept((*PREDICT, "--machine", "m.json", "--scale", "1", option, name),
-                                 "both name", "--machine", option)
 
 
 class Unreadable(InFolderOfFiles):
