@@ -8,8 +8,8 @@
 
 namespace speedwell {
 
-/// Measures the machine and writes its file. If the file exists, what was measured with other
-/// numbers of threads stays in it. Returns the exit status. Collective.
+/// Measures the machine's GPUs and writes its file. If the file exists, what a calibration does not
+/// measure stays as it is there. Returns the exit status. Collective.
 /// @throws UsageError, AgreedFault: the same one on every rank
 int run_calibration(const Communicator& world, const Arguments& arguments);
 

@@ -455,14 +455,13 @@ Options info_options(Arguments& a) {
 
 Options calibrate_options(Arguments& a) {
   return {
-      file("--calibrate", "Measure this machine, and write its machine file", a.predict.calibrate),
+      file("--calibrate", "Measure this machine's GPUs, and write its machine file",
+           a.predict.calibrate),
       number("--budget", "With --calibrate: seconds that it may take, about (default 60)",
              a.predict.seconds),
-      choice("--device", "With --calibrate: what is measured (default auto)", a.options.run.device),
-      number("--threads", "With --calibrate: threads a rank (default: its share of the cores)",
-             a.options.run.threads),
-      stall_option(a.options.run),
-      blas_option(a)};
+      choice("--device", "With --calibrate: what is measured, which must be GPUs (default auto)",
+             a.options.run.device),
+      stall_option(a.options.run)};
 }
 
 }  // namespace speedwell

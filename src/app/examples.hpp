@@ -47,7 +47,7 @@ inline constexpr Example examples[]{
      "speedwell predict solve --machine h200 -N 50000 --complex"},
     {"Predict HPL on 32 GPUs of a cluster",
      "speedwell predict hpl --machine h200-cluster --ranks 32"},
-    {"Measure this machine for predictions", "speedwell predict --calibrate mine.json"},
+    {"Measure the GPUs of this machine for predictions", "speedwell predict --calibrate mine.json"},
     {"See what Speedwell finds on this node", "speedwell info"},
 };
 

@@ -39,35 +39,22 @@ int ranks_of_grids(const Arguments& arguments) {
   return most;
 }
 
-/// As many ranks as the machine has. Of CPUs: with the threads that were asked for, or else the
-/// fewest for which its file has numbers.
-int most_ranks(const MachineModel& machine, int threads) {
-  if (machine.kind == DeviceKind::cuda) return machine.ranks();
-  if (threads == 0)
-    threads = std::ranges::min(machine.devices_of_rank, {}, &DeviceModel::threads).threads;
-  return machine.nodes * std::clamp(machine.cores / threads, 1, machine.devices);
-}
-
 /// The machine with as many ranks as the arguments ask for.
 paper::Scenario scenario_of(const Arguments& arguments) {
   paper::Scenario scenario;
   scenario.machine = load_machine(arguments.predict.machine, machine_folders());
   const MachineModel& machine = scenario.machine;
   const RunOptions& run = arguments.options.run;
-  const bool gpus = machine.kind == DeviceKind::cuda;
-  if (run.device != DeviceKind::automatic && run.device != machine.kind)
-    throw UsageError(fmt::format("--device {}: {} computes with --device {}", name(run.device),
-                                 machine.name, name(machine.kind)));
+  if (run.device == DeviceKind::cpu)
+    throw UsageError(
+        fmt::format("--device cpu: {} has GPUs; allowed: --device cuda, auto", machine.name));
   const int grids = ranks_of_grids(arguments);
   scenario.ranks = arguments.predict.ranks > 0 ? arguments.predict.ranks
                    : grids > 0                 ? grids
-                                               : most_ranks(machine, run.threads);
+                                               : machine.ranks();
   if (scenario.ranks > machine.ranks())
     throw UsageError(fmt::format("{} ranks are more than {} has; allowed: 1 to {}", scenario.ranks,
                                  machine.name, machine.ranks()));
-  const int on_node = std::min(scenario.ranks, machine.devices);
-  const int threads = run.threads > 0 ? run.threads : machine.cores / on_node;
-  scenario.device = machine.device(gpus ? 0 : threads);
   scenario.corrections = arguments.predict.corrections;
   scenario.seed = arguments.options.seed;
   return scenario;
@@ -79,7 +66,7 @@ void simulate_ranks(
     const paper::Scenario& scenario, RunOptions run,
     const std::function<void(const Communicator& world, const RunOptions& run)>& work) {
   run.stall_timeout = 0;
-  run.threads = std::max(1, scenario.device.threads);
+  run.threads = 1;
   paper::simulate(scenario, [&] {
     const Ending ending = ending_of([&] {
       int argc = 0;

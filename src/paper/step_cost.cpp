@@ -141,7 +141,7 @@ double StepCost::lu_gflops() const {
 }
 
 std::vector<Precision> precisions_of(const Scenario& scenario) {
-  const DeviceModel& device = scenario.device;
+  const DeviceModel& device = scenario.machine.device;
   std::vector<Precision> all;
   for (const Precision precision :
        {Precision::bf16, Precision::fp16, Precision::fp16x3, Precision::fp32, Precision::fp64})
@@ -165,10 +165,10 @@ std::vector<StepCost> step_costs(const SystemSizes& sizes, const RunOptions& run
 std::string step_text(const Scenario& scenario, const SystemSizes& sizes,
                       const std::vector<StepCost>& steps) {
   const auto done = std::ranges::find_if(steps, &std::string::empty, &StepCost::refusal);
-  std::string text = banner("solve") + paper_line(paper_of(scenario)) +
-                     line("MACHINE", scenario.machine.description) +
-                     line("RANKS", fmt::format("{}, each on {}", scenario.ranks,
-                                               scenario.device.name));
+  std::string text =
+      banner("solve") + paper_line(paper_of(scenario)) +
+      line("MACHINE", scenario.machine.description) +
+      line("RANKS", fmt::format("{}, each on {}", scenario.ranks, scenario.machine.device.name));
   text += line("SYSTEM", fmt::format("N {}, {}, {}", sizes.n,
                                      sizes.field == Field::complex ? "complex" : "real",
                                      counted(sizes.right_hand_sides, "right-hand side")));
@@ -191,7 +191,7 @@ ordered_json step_json(const Scenario& scenario, const SystemSizes& sizes,
                             {{"machine", scenario.machine.name},
                              {"validation", text_or_null(scenario.machine.validation)},
                              {"corrections", scenario.corrections},
-                             {"device", scenario.device.name}}},
+                             {"device", scenario.machine.device.name}}},
                            {"n", sizes.n},
                            {"complex", sizes.field == Field::complex},
                            {"right_hand_sides", sizes.right_hand_sides},

@@ -14,6 +14,7 @@ import unittest
 from test_cli import COMMAND, Case, run, run_apart, shell
 from test_complex import complex_numpy
 from test_memory import write_matrix
+from test_predict import needs_simgrid
 
 SMALL = ("mxp", "-N", "200", "--nb", "64")
 ROOMY = {"SPEEDWELL_EMULATED_MEMORY": str(16 << 30)}
@@ -29,6 +30,28 @@ def outcome_as_json(*words, **how):
         outcome = run(*words, "--json", path, **how)
         with open(path, encoding="utf-8") as file:
             return outcome, json.load(file)
+
+
+@needs_simgrid
+class Calibration(Case):
+    def test_the_file_of_a_machine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "here.json")
+            words = ("predict", "--calibrate", path, "--budget", "0.01")
+            for _ in range(2):  # a file that is there is measured once more
+                outcome = run(*words, environment=gpus(1))
+                self.assert_status(outcome, 0)
+                self.assertRegex(outcome.out, r"product +fp16 ")
+                with open(path, encoding="utf-8") as file:
+                    machine = json.load(file)
+            self.assertEqual(machine["kind"], "gpu")
+            gpu, = machine["ranks"]
+            self.assertIn("Emulated GPU", gpu["name"])
+            self.assertEqual(gpu["operations"]["product fp16"]["origin"], "measured")
+
+    def test_a_machine_without_gpus(self):
+        outcome = run("predict", "--calibrate", "m.json", environment=gpus(0))
+        self.assert_refused(outcome, "measures GPUs", "on machines with GPUs", "shipped machine files")
 
 
 class Choice(Case):
