@@ -15,7 +15,7 @@
 
 #include "app/arguments.hpp"
 #include "app/benchmark_command.hpp"
-#include "app/calibrate_command.hpp"
+#include "app/predictions.hpp"
 #include "app/check_command.hpp"
 #include "app/compare_command.hpp"
 #include "app/environment_check.hpp"

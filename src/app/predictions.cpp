@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "app/calibrate_command.hpp"
+#include "app/predictions.hpp"
 
 #include <fmt/format.h>
 
