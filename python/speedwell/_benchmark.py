@@ -149,7 +149,7 @@ def _program() -> str:
         raise RuntimeError(
             "this build of speedwell has no predictions; allowed: one with SimGrid 3.32 or later "
             "(Debian: libsimgrid-dev), by pip install . --config-settings "
-            "cmake.define.SPEEDWELL_SIMGRID=ON, or a speedwell-predict in PATH"
+            "cmake.define.SPEEDWELL_PREDICT=ON, or a speedwell-predict in PATH"
         )
     return found
 

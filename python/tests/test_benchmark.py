@@ -119,7 +119,7 @@ def test_progress():
 def test_a_build_without_predictions(monkeypatch):
     monkeypatch.setattr("speedwell._benchmark.__file__", "/nowhere/speedwell/_benchmark.py")
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(RuntimeError, match="no predictions; allowed: .*SPEEDWELL_SIMGRID=ON, or"):
+    with pytest.raises(RuntimeError, match="no predictions; allowed: .*SPEEDWELL_PREDICT=ON, or"):
         speedwell.predict(machine="h200", n=8192)
 
 

@@ -32,6 +32,10 @@ std::string summary(const Calibration& done, const std::string& path) {
 
 }  // namespace
 
+std::string_view why_no_predictions() {
+  return {};
+}
+
 int run_calibration(const Communicator& world, const Arguments& arguments) {
   const std::string& path = arguments.predict.calibrate;
   std::string earlier;

@@ -11,10 +11,9 @@ import re
 import tempfile
 import unittest
 
-from test_cli import COMMAND, Case, run, run_apart, shell
+from test_cli import COMMAND, Case, needs_predictions, run, run_apart, shell
 from test_complex import complex_numpy
 from test_memory import write_matrix
-from test_predict import needs_simgrid
 
 SMALL = ("mxp", "-N", "200", "--nb", "64")
 ROOMY = {"SPEEDWELL_EMULATED_MEMORY": str(16 << 30)}
@@ -32,7 +31,7 @@ def outcome_as_json(*words, **how):
             return outcome, json.load(file)
 
 
-@needs_simgrid
+@needs_predictions
 class Calibration(Case):
     def test_the_file_of_a_machine(self):
         with tempfile.TemporaryDirectory() as folder:

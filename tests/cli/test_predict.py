@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests `speedwell predict`: runs on simulated machines.
 
-SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py; SPEEDWELL_HAVE_SIMGRID: ON where speedwell-predict was
-built. The machines are copies in machines/, which do not change when the shipped ones do. The
-recorded predictions are renewed by
+Variables as in test_cli.py. The machines are copies in machines/, which do not change when the shipped
+ones do. The recorded predictions are renewed by
     SPEEDWELL_COMMAND=build/speedwell python3 tests/cli/test_predict.py --record
 """
 
@@ -19,9 +18,8 @@ import sys
 import tempfile
 import unittest
 
-from test_cli import COMMAND, Case, Outcome, run
+from test_cli import COMMAND, PREDICTS, Case, Outcome, needs_predictions, run
 
-HAVE_SIMGRID = os.environ.get("SPEEDWELL_HAVE_SIMGRID", "ON") == "ON"
 HERE = pathlib.Path(__file__).resolve().parent
 RECORDED = HERE / "predictions.json"
 H200, H200_X8, CLUSTER = (str(HERE / "machines" / f"{name}.json")
@@ -39,7 +37,6 @@ EXPOSED = {
     ("hpl", H200, "-N", "49152"): 16.3,
     ("mxp", H200_X8, "-N", "131072"): 37.4,
 }
-needs_simgrid = unittest.skipUnless(HAVE_SIMGRID, "speedwell-predict is not built without SimGrid")
 
 
 def at_once(calls):
@@ -158,7 +155,7 @@ def lu_efficiency(report, path):
     return (2 / 3 * n**3 + 3 / 2 * n**2) / report["lu"]["seconds"] / rate
 
 
-@needs_simgrid
+@needs_predictions
 class Recorded(Folder):
     def test_to_the_digit(self):
         with open(RECORDED, encoding="utf-8") as file:
@@ -188,7 +185,7 @@ class Recorded(Folder):
         self.assertEqual(outcome.out.count(" PREDICTED\n"), 8, outcome.out)
 
 
-@needs_simgrid
+@needs_predictions
 class Report(Folder):
     def test_predicted_stands_in_every_block(self):
         for command, blocks in (("mxp", 5), ("hpl", 4), ("bench", 5 + 4 + 1)):
@@ -230,7 +227,7 @@ class Report(Folder):
             self.assert_refused(run(*words, stdout=full), "standard output", status=3)
 
 
-@needs_simgrid
+@needs_predictions
 class Floors(Folder):
     def test_no_prediction_is_below_operations_over_rate(self):
         cases = [(H200, 5.2e13, 1, ("mxp", "-N", "30000", "--precision", "fp32")),
@@ -306,7 +303,7 @@ class Floors(Folder):
         self.assertLess(parts, 1.05 * hint)
 
 
-@needs_simgrid
+@needs_predictions
 class EveryKindOfRun(Folder):
     def check(self, *cases):
         for words, report in zip(cases, self.predictions(*cases)):
@@ -395,6 +392,22 @@ BAD_FOR_MACHINE = [
 ]
 
 
+@unittest.skipIf(PREDICTS, "this build has predictions")
+class WithoutPredictions(Case):
+    def test_one_line(self):
+        for words in ("mxp", "--machine", "h200"), ("mxp",), ("solve", "-x"), ("--calibrate", "a"), ():
+            for ranks in 0, 2:
+                self.assert_refused(run("predict", *words, ranks=ranks), "this build has no predictions",
+                                    "allowed: one by cmake -DSPEEDWELL_PREDICT=ON", "libsimgrid-dev")
+
+    def test_help(self):
+        for words in ("help", "predict"), ("predict", "--help"), ("predict", "mxp", "--help"):
+            outcome = run(*words)
+            self.assert_status(outcome, 0)
+            self.assertTrue(outcome.out.endswith("(Debian: libsimgrid-dev)\n"), outcome.out)
+
+
+@needs_predictions
 class Refusals(Folder):
     def check(self, cases):
         calls = [lambda words=words: run("predict", *words, folder=self.folder) for words, _ in cases]
@@ -407,11 +420,9 @@ class Refusals(Folder):
     def test_words(self):
         self.check(BAD_WORDS)
 
-    @needs_simgrid
     def test_machines(self):
         self.check(BAD_FOR_MACHINE)
 
-    @needs_simgrid
     def test_machine_files(self):
         def misspell(machine):
             machine["mesage"] = machine.pop("message")
@@ -437,12 +448,11 @@ class Refusals(Folder):
         for words in ("mxp", "--machine", H200), ("solve", "--machine", H200, "-N", "100"):
             self.assert_refused(run("predict", *words, ranks=2), "without mpirun")
 
-    def test_without_simgrid(self):
-        # The command alone, without the program beside it that simulates.
+    def test_without_the_program_that_simulates(self):
         alone = shutil.copy(COMMAND, self.at("speedwell"))
         process = subprocess.run([alone, "predict", "mxp", "--machine", "h200"], text=True,
                                  capture_output=True, check=False)
-        self.assert_refused(Outcome(process), "speedwell-predict", "libsimgrid-dev")
+        self.assert_refused(Outcome(process), "speedwell-predict", "allowed: where it is beside speedwell")
 
 
 def record():
@@ -452,7 +462,7 @@ def record():
     RECORDED.write_text(text + "\n", encoding="utf-8")
 
 
-@needs_simgrid
+@needs_predictions
 class Truth(Folder):
     """What a report says of nodes, and of where numbers are from."""
 

@@ -6,17 +6,15 @@ machine. Variables and machines as in test_predict.py."""
 import json
 import unittest
 
-from test_cli import run
-from test_predict import CLUSTER, FP16_RATE, H200, H200_X8, Folder, HAVE_SIMGRID, ideal, with_values
-
-needs_simgrid = unittest.skipUnless(HAVE_SIMGRID, "speedwell-predict is not built without SimGrid")
+from test_cli import needs_predictions, run
+from test_predict import CLUSTER, FP16_RATE, H200, H200_X8, Folder, ideal, with_values
 
 
 def steps_of(report):
     return {step["precision"]: step for step in report["steps"]}
 
 
-@needs_simgrid
+@needs_predictions
 class Solve(Folder):
     def test_products_alone(self):
         """On an ideal machine an LU takes the time of its products; a complex product is four real
