@@ -17,6 +17,7 @@ endif()
 # The shipped machines, where the program looks for them beside itself.
 file(GLOB machines CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/share/speedwell/machines/*.json)
 set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${machines})
+file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/share/speedwell/machines)  # which may have others of before
 file(COPY ${machines} DESTINATION ${PROJECT_BINARY_DIR}/share/speedwell/machines)
 
 set(src ${PROJECT_SOURCE_DIR}/src)
