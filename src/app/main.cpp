@@ -196,7 +196,7 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
     case Command::calibrate:
       return run_calibration(world, arguments);
     case Command::info: {
-      const CoreShare share = core_share(world);
+      CoreShare share = core_share(world);
       on_rank_0(world, [&] {
         check_files(arguments, {});
         run_info(arguments.json, world.size(), [&] { return share; });
