@@ -1,31 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # speedwell-predict: the layers of a run, compiled against SimGrid's MPI (SMPI) and simulated CUDA. What
 # does not know MPI is linked as it is.
-set(SPEEDWELL_HAVE_SIMGRID OFF)
-if(NOT SPEEDWELL_SIMGRID STREQUAL "OFF")
-  find_library(SPEEDWELL_SIMGRID_LIBRARY simgrid)
-  find_path(SPEEDWELL_SIMGRID_INCLUDE simgrid/s4u.hpp)
-  find_path(SPEEDWELL_SMPI_INCLUDE mpi.h PATHS ${SPEEDWELL_SIMGRID_INCLUDE}/smpi NO_DEFAULT_PATH)
-  set(simgrid_version 0)
-  if(SPEEDWELL_SIMGRID_LIBRARY AND SPEEDWELL_SIMGRID_INCLUDE AND SPEEDWELL_SMPI_INCLUDE)
-    file(READ ${SPEEDWELL_SIMGRID_INCLUDE}/simgrid/version.h simgrid_header)
-    string(REGEX REPLACE ".*VERSION_MAJOR +([0-9]+).*VERSION_MINOR +([0-9]+).*" "\\1.\\2"
-           simgrid_version "${simgrid_header}")
-  endif()
-  if(simgrid_version VERSION_GREATER_EQUAL 3.32)
-    set(SPEEDWELL_HAVE_SIMGRID ON)
-  elseif(SPEEDWELL_SIMGRID STREQUAL "ON")
-    message(FATAL_ERROR
-      "SPEEDWELL_SIMGRID=ON, but SimGrid 3.32 or later was not found (Debian: libsimgrid-dev)")
-  endif()
+find_library(SPEEDWELL_SIMGRID_LIBRARY simgrid)
+find_path(SPEEDWELL_SIMGRID_INCLUDE simgrid/s4u.hpp)
+find_path(SPEEDWELL_SMPI_INCLUDE mpi.h PATHS ${SPEEDWELL_SIMGRID_INCLUDE}/smpi NO_DEFAULT_PATH)
+set(simgrid_version 0)
+if(SPEEDWELL_SIMGRID_LIBRARY AND SPEEDWELL_SIMGRID_INCLUDE AND SPEEDWELL_SMPI_INCLUDE)
+  file(READ ${SPEEDWELL_SIMGRID_INCLUDE}/simgrid/version.h simgrid_header)
+  string(REGEX REPLACE ".*VERSION_MAJOR +([0-9]+).*VERSION_MINOR +([0-9]+).*" "\\1.\\2"
+         simgrid_version "${simgrid_header}")
+endif()
+if(simgrid_version VERSION_LESS 3.32)
+  message(FATAL_ERROR
+    "SPEEDWELL_PREDICT=ON, but SimGrid 3.32 or later was not found (Debian: libsimgrid-dev)")
 endif()
 # The shipped machines, where the program looks for them beside itself.
 file(GLOB machines CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/share/speedwell/machines/*.json)
 set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${machines})
+file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/share/speedwell/machines)  # which may have others of before
 file(COPY ${machines} DESTINATION ${PROJECT_BINARY_DIR}/share/speedwell/machines)
-if(NOT SPEEDWELL_HAVE_SIMGRID)
-  return()
-endif()
 
 set(src ${PROJECT_SOURCE_DIR}/src)
 add_executable(speedwell_paper ${src}/paper/main.cpp)

@@ -14,7 +14,7 @@ export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHD
 
 library_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libdnnl-dev libfmt-dev
   nlohmann-json3-dev libhwloc-dev libzip-dev)
-further_packages=(gnuplot-nox)  # of `speedwell compare --plot`, and of predictions
+further_packages=(gnuplot-nox)  # of `speedwell compare --plot`
 test_packages=(catch2 libblis-openmp-dev liblapacke-dev libboost-context-dev)
 check_packages=(doxygen)  # of the checks of the sources
 bundle_packages=(binutils xz-utils)
@@ -40,8 +40,11 @@ case "$system" in
   *) clang_packages+=(libclang-rt-dev libomp-dev) ;;
 esac
 
-# For `speedwell predict`. That of Ubuntu 22.04 is too old (cmake/Paper.cmake).
-[ "$system" = ubuntu22.04 ] || further_packages+=(libsimgrid-dev)
+# For `speedwell predict`, which builds that are tested or packed have. That of Ubuntu 22.04 is too old.
+predict_packages=(libsimgrid-dev)
+[ "$system" != ubuntu22.04 ] || predict_packages=()
+test_packages+=("${predict_packages[@]}")
+package_packages+=("${predict_packages[@]}")
 
 # fail STATUS MESSAGE: 2 for bad usage, 3 for a fault, as the speedwell command.
 fail() {
@@ -113,6 +116,15 @@ configure() {
     fi
   fi
   (cd "$root" && cmake --preset "$preset" "${first[@]}" "$@") >&2
+}
+
+# predict_option: the option by which such a build has predictions, where SimGrid is new enough.
+predict_option() {
+  if pkg-config --atleast-version=3.32 simgrid 2>/dev/null; then
+    echo SPEEDWELL_PREDICT=ON
+  else
+    echo SPEEDWELL_PREDICT=OFF
+  fi
 }
 
 # build PRESET [TARGETS]

@@ -18,7 +18,7 @@ class Speedwell(CMakePackage, CudaPackage):
 
     variant("onednn", default=True, description="Native BF16 by oneDNN")
     variant("libzip", default=True, description="Read and write .npz files")
-    variant("simgrid", default=False, description="Predictions by SimGrid (speedwell predict)")
+    variant("predict", default=False, description="speedwell predict, by SimGrid")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -34,7 +34,7 @@ class Speedwell(CMakePackage, CudaPackage):
     depends_on("openblas threads=openmp")
     depends_on("onednn@2.6:", when="+onednn")
     depends_on("libzip@1.7:", when="+libzip")
-    depends_on("simgrid@3.32:", when="+simgrid")
+    depends_on("simgrid@3.32:", when="+predict")
     depends_on("cuda@12:", when="+cuda")
 
     generator("ninja")
@@ -59,7 +59,7 @@ class Speedwell(CMakePackage, CudaPackage):
             self.define_from_variant("SPEEDWELL_CUDA", "cuda"),
             self.define_from_variant("SPEEDWELL_ONEDNN", "onednn"),
             self.define_from_variant("SPEEDWELL_LIBZIP", "libzip"),
-            self.define_from_variant("SPEEDWELL_SIMGRID", "simgrid"),
+            self.define_from_variant("SPEEDWELL_PREDICT", "predict"),
         ]
         if self.spec.satisfies("+cuda") and not self.spec.satisfies("cuda_arch=none"):
             archs = self.spec.variants["cuda_arch"].value

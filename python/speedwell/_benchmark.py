@@ -149,7 +149,7 @@ def _program() -> str:
         raise RuntimeError(
             "this build of speedwell has no predictions; allowed: one with SimGrid 3.32 or later "
             "(Debian: libsimgrid-dev), by pip install . --config-settings "
-            "cmake.define.SPEEDWELL_SIMGRID=ON, or a speedwell-predict in PATH"
+            "cmake.define.SPEEDWELL_PREDICT=ON, or a speedwell-predict in PATH"
         )
     return found
 
@@ -172,8 +172,8 @@ def predict(
         order of the matrix; by default the largest that fits ("solve": it must be given)
     **options
         the options of ``speedwell predict``, with ``_`` for ``-``: ranks, nb, precision ...; True
-        for an option without a value, such as ``search=True``, and a list for one of several
-        values, such as ``scale=[1, 8, 64]``
+        for an option without a value, such as ``complex=True``, and a list for one of several
+        values, such as ``nb=[1024, 2048]``
     """
     if benchmark not in ("mxp", "hpl", "solve"):
         raise ValueError(f"benchmark is {benchmark!r}; allowed: 'mxp', 'hpl', 'solve'")

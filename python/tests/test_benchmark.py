@@ -119,7 +119,7 @@ def test_progress():
 def test_a_build_without_predictions(monkeypatch):
     monkeypatch.setattr("speedwell._benchmark.__file__", "/nowhere/speedwell/_benchmark.py")
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(RuntimeError, match="no predictions; allowed: .*SPEEDWELL_SIMGRID=ON, or"):
+    with pytest.raises(RuntimeError, match="no predictions; allowed: .*SPEEDWELL_PREDICT=ON, or"):
         speedwell.predict(machine="h200", n=8192)
 
 
@@ -145,10 +145,8 @@ def test_predictions(predictions):
 def test_predictions_with_lists_and_flags(predictions):
     result = speedwell.predict("mxp", machine="h200", n=[8192, 16384], lookahead=1, nb=None)
     assert [run["n"] for run in result.runs] == [8192, 16384]
-    scaled = speedwell.predict("mxp", machine="h200-x8", n=8192, scale=[1, 2], search=False)
-    assert [row["ranks"] for row in scaled.rows] == [1, 2]
-    found = speedwell.predict("mxp", machine="h200", n=16384, search=True, budget=1)
-    assert "best" in found.to_dict()
+    real = speedwell.predict("solve", machine="h200", n=8192, complex=False)
+    assert not real.complex
 
 
 def test_predictions_that_are_not_allowed(predictions):

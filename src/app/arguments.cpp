@@ -175,22 +175,9 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
   const PredictArguments& p = arguments.predict;
   if (p.machine.empty())
     throw UsageError("--machine is missing; allowed: a machine file, or the name of a machine");
-  if (p.search && !p.scale.empty())
-    throw UsageError("--search and --scale are two tasks; allowed: one of them");
-  if (!p.scale.empty() && p.ranks != 0)
-    throw UsageError("--scale and --ranks both say how many ranks; allowed: one of them");
   if (arguments.command == Command::solve && p.n == 0)
     throw UsageError(fmt::format("-N, the order of A, is missing; allowed: {}",
                                  range_text<std::int64_t>(range_of("n"))));
-  const bool study = p.search || !p.scale.empty();
-  if (study && arguments.command == Command::bench)
-    throw UsageError("--scale: allowed with predict mxp and predict hpl");
-  if (study && (!arguments.trace.empty() || normalizer.given("--repeat")))
-    throw UsageError("--trace and --repeat: allowed without --search and --scale");
-  if (normalizer.given("--plot") && p.scale.empty())
-    throw UsageError("--plot: allowed only with --scale");
-  if (normalizer.given("--budget") && !p.search)
-    throw UsageError("--budget: allowed only with --search");
   for (const char* names :
        {"--monitor", "--monitor-temperature", "--monitor-clock", "--monitor-power", "--settings",
         "--save-settings", "--submission", "--blas"})
@@ -267,7 +254,6 @@ void settle(const CommandWords& command, const CLI::App& app, Arguments& argumen
     return;
   }
   if (arguments.predict.on) require_use_of_prediction(arguments, normalizer);
-  arguments.predict.broadcast_given = normalizer.given("--bcast");
   require_use(arguments, normalizer);
   pair_grids(arguments.choices);
   const bool has_dat = command.command == Command::mxp || command.command == Command::hpl;

@@ -37,17 +37,13 @@ struct SolveArguments {
 
 /// Arguments of `speedwell predict`.
 struct PredictArguments {
-  bool on = false;               ///< the command is to be predicted, not run
-  std::string machine;           ///< name of a shipped machine, or a machine file
-  int ranks = 0;                 ///< 0: P x Q, or as many as the machine has
-  int corrections = 3;           ///< of the refinement
-  bool search = false;           ///< whether the best configuration is looked for
-  double budget = 300;           ///< seconds for the search
-  bool broadcast_given = false;  ///< whether --bcast was given, which a search does not vary then
-  std::vector<int> scale{};      ///< numbers of ranks, for a table of weak scaling
-  std::int64_t n = 0;            ///< solve: order of A
-  std::int64_t rhs = 1;          ///< solve: right-hand sides; 0: n
-  bool complex = false;          ///< solve: whether A and b are
+  bool on = false;                      ///< the command is to be predicted, not run
+  std::string machine;                  ///< name of a shipped machine, or a machine file
+  int ranks = 0;                        ///< 0: P x Q, or as many as the machine has
+  int corrections = 3;                  ///< of the refinement
+  std::int64_t n = 0;                   ///< solve: order of A
+  std::int64_t rhs = 1;                 ///< solve: right-hand sides; 0: n
+  bool complex = false;                 ///< solve: whether A and b are
   std::vector<Precision> precisions{};  ///< solve: of the LU; empty: all that the machine has
   std::string calibrate;                ///< file for the numbers of this machine
   double seconds = 60;                  ///< of the calibration, about
@@ -94,7 +90,7 @@ struct Arguments {
   std::string save_settings;     ///< path to which the options of the same run are written
   std::string json;              ///< path; empty: no JSON
   std::string submission;        ///< bench: folder of a submission to write; verify: to check
-  std::string plot;              ///< compare, predict: path; empty: no picture
+  std::string plot;              ///< compare: path; empty: no picture
   std::string trace;             ///< path; empty: no trace
   std::string profile;           ///< path, or "none"; empty: as profile_place() says
   std::string blas;              ///< library to call (host/blas_library.hpp); empty: SPEEDWELL_BLAS

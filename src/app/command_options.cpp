@@ -237,17 +237,6 @@ Option submission_option(Arguments& a) {
   return option;
 }
 
-/// Options of every prediction: the machine and its ranks.
-Options paper_options(PredictArguments& p) {
-  return {
-      {"--machine", "NAME|FILE", "Machine to simulate: a machine file, or a shipped machine",
-       "a machine file, or the name of a machine",
-       [&p](const std::string& text) { p.machine = text; }},
-      number("--ranks", "Ranks (default: P x Q, or as many as the machine has)", p.ranks),
-      number("--corrections", "Corrections of the refinement (default 3)", p.corrections),
-  };
-}
-
 /// Options of `speedwell compare` that no other command has, or that differ from those of others.
 Options contest_options(Arguments& a) {
   const std::string several = "; or several, separated by commas";
@@ -425,19 +414,19 @@ Options check_options(Arguments& a) {
 
 Options predict_options(Arguments& a) {
   PredictArguments& p = a.predict;
-  Options all = paper_options(p);
-  append(
-      all,
-      {number("--scale", "Numbers of ranks for a table of weak scaling, such as 1,8,64", p.scale),
-       number("--budget", "With --search: seconds that it may take (default 300)", p.budget),
-       file("--plot", "With --scale: write the table as a picture (SVG) too", a.plot)});
-  return all;
+  return {
+      {"--machine", "NAME|FILE", "Machine to simulate: a machine file, or a shipped machine",
+       "a machine file, or the name of a machine",
+       [&p](const std::string& text) { p.machine = text; }},
+      number("--ranks", "Ranks (default: P x Q, or as many as the machine has)", p.ranks),
+      number("--corrections", "Corrections of the refinement (default 3)", p.corrections),
+  };
 }
 
 Options predict_solve_options(Arguments& a) {
   PredictArguments& p = a.predict;
   const std::string precisions = "bf16, fp16, fp16x3, fp32, fp64";
-  Options all = paper_options(p);
+  Options all = predict_options(a);
   append(all,
          {number("-N,--n", "Order of A", p.n), rhs_option("Number of ", p.rhs),
           flag("--complex", "A and b are complex", [&p] { p.complex = true; }),
@@ -466,14 +455,13 @@ Options info_options(Arguments& a) {
 
 Options calibrate_options(Arguments& a) {
   return {
-      file("--calibrate", "Measure this machine, and write its machine file", a.predict.calibrate),
+      file("--calibrate", "Measure this machine's GPUs, and write its machine file",
+           a.predict.calibrate),
       number("--budget", "With --calibrate: seconds that it may take, about (default 60)",
              a.predict.seconds),
-      choice("--device", "With --calibrate: what is measured (default auto)", a.options.run.device),
-      number("--threads", "With --calibrate: threads a rank (default: its share of the cores)",
-             a.options.run.threads),
-      stall_option(a.options.run),
-      blas_option(a)};
+      choice("--device", "With --calibrate: what is measured, which must be GPUs (default auto)",
+             a.options.run.device),
+      stall_option(a.options.run)};
 }
 
 }  // namespace speedwell

@@ -48,12 +48,8 @@ Options compare_words(Arguments& a) {
   return with_progress(std::move(all), a);
 }
 
-Options predicted_words(Options options, Arguments& a, bool searches = true) {
+Options predicted_words(Options options, Arguments& a) {
   append(options, predict_options(a));
-  if (searches)
-    options.push_back(flag("--search",
-                           "Look for the best n, grid, block size, look-ahead, broadcast and chunk",
-                           [&a] { a.predict.search = true; }));
   return with_progress(std::move(options), a);
 }
 
@@ -117,7 +113,7 @@ std::vector<CommandWords> predict_commands(Arguments& a) {
        Command::bench,
        "Predict both, and compare them",
        {},
-       predicted_words(bench_options(a), a, false)}};
+       predicted_words(bench_options(a), a)}};
 }
 
 std::vector<CommandWords> other_commands(Arguments& a) {

@@ -45,10 +45,9 @@ inline constexpr Example examples[]{
     {"Predict HPL-MxP on a node of eight H200", "speedwell predict mxp --machine h200-x8"},
     {"Predict what a complex system of order 50000 costs in each precision",
      "speedwell predict solve --machine h200 -N 50000 --complex"},
-    {"Predict weak scaling", "speedwell predict mxp --machine h200-cluster --scale 8,16,32"},
-    {"Look for the best configuration of a machine that is not here",
-     "speedwell predict hpl --machine h200-x8 --search --budget 60"},
-    {"Measure this machine for predictions", "speedwell predict --calibrate mine.json"},
+    {"Predict HPL on 32 GPUs of a cluster",
+     "speedwell predict hpl --machine h200-cluster --ranks 32"},
+    {"Measure the GPUs of this machine for predictions", "speedwell predict --calibrate mine.json"},
     {"See what Speedwell finds on this node", "speedwell info"},
 };
 

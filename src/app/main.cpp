@@ -15,7 +15,6 @@
 
 #include "app/arguments.hpp"
 #include "app/benchmark_command.hpp"
-#include "app/calibrate_command.hpp"
 #include "app/check_command.hpp"
 #include "app/compare_command.hpp"
 #include "app/environment_check.hpp"
@@ -23,6 +22,7 @@
 #include "app/info.hpp"
 #include "app/mpi_launch.hpp"
 #include "app/output.hpp"
+#include "app/predictions.hpp"
 #include "app/profile_place.hpp"
 #include "app/solve_command.hpp"
 #include "app/submission_folder.hpp"
@@ -71,9 +71,8 @@ std::optional<int> predict(int argc, char** argv) {
   const std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe").replace_filename("speedwell-predict");
   ::execv(program.c_str(), argv);
-  throw UsageError(fmt::format(
-      "{} cannot be started: {}; it is built where SimGrid is installed (Debian: libsimgrid-dev)",
-      program.string(), std::strerror(errno)));
+  throw UsageError(fmt::format("{} cannot be started: {}; allowed: where it is beside speedwell",
+                               program.string(), std::strerror(errno)));
 }
 
 ProfilePlace place_of_profile(const Arguments& arguments) {
@@ -92,15 +91,32 @@ void choose_blas(Arguments& arguments) {
   is_other_blas();
 }
 
+/// Refuses `speedwell predict` where it was not built, but for its help.
+void require_predictions(std::span<const std::string> given) {
+  if (given.empty() || given[0] != "predict" || why_no_predictions().empty()) return;
+  const auto helps = [](const std::string& word) { return word == "-h" || word == "--help"; };
+  if (std::ranges::none_of(given, helps)) throw UsageError(std::string(why_no_predictions()));
+}
+
+/// The text of a command that prints one. Help of `predict` says whether it was built.
+std::string printed(std::span<const std::string> given, std::string text) {
+  const bool is_help = !given.empty() && (given[0] == "predict" || given[0] == "help");
+  if (is_help && std::ranges::count(given, "predict") > 0 && !why_no_predictions().empty())
+    text += fmt::format("\nNot here: {}\n", why_no_predictions());
+  return text;
+}
+
 /// Runs what needs neither other ranks nor MPI where no launcher has started several: so that it
 /// works where MPI does not, as on a node for logging in or building. Refuses bad words too.
 /// Returns nothing where there is more to do.
 std::optional<int> run_alone(const std::vector<std::string>& words) {
   if (launched_as_several()) return std::nullopt;
-  Arguments arguments = parse_arguments({words.begin() + 1, words.end()});
+  const std::vector<std::string> given(words.begin() + 1, words.end());
+  require_predictions(given);
+  Arguments arguments = parse_arguments(given);
   int status = 0;
   if (arguments.command == Command::print) {
-    print(arguments.text);
+    print(printed(given, arguments.text));
   } else if (arguments.command == Command::info) {
     allowed_cpu_isa();
     choose_blas(arguments);
@@ -120,6 +136,7 @@ Arguments read_arguments(const Communicator& world, const std::vector<std::strin
   const std::vector<std::string> given(words.begin() + 1, words.end());
   Arguments arguments = agreed(world, [&] {
     allowed_cpu_isa();
+    require_predictions(given);
     return parse_arguments(given);
   });
   // Ranks of different commands would wait for each other's messages.
@@ -179,7 +196,7 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
     case Command::calibrate:
       return run_calibration(world, arguments);
     case Command::info: {
-      const CoreShare share = core_share(world);
+      CoreShare share = core_share(world);
       on_rank_0(world, [&] {
         check_files(arguments, {});
         run_info(arguments.json, world.size(), [&] { return share; });
@@ -193,7 +210,7 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
       return static_cast<int>(status);
     }
     case Command::print:
-      on_rank_0(world, [&] { print(arguments.text); });
+      on_rank_0(world, [&] { print(printed(std::span(words).subspan(1), arguments.text)); });
       return 0;
   }
   return 0;

@@ -25,14 +25,11 @@ namespace speedwell {
 
 namespace {
 
-constexpr double part_of_messages = 0.1;  // of all seconds
 /// Purposes of 16 bits get entries of their own where their times differ by this much.
 constexpr double differs = 0.1;
-constexpr std::int64_t message_bytes = std::int64_t{16} << 20;
 
 // Where nothing was measured. They are of the order of what nodes of 2026 have.
-constexpr LinkModel assumed_host_link{.bandwidth = 5e9, .latency = 1e-6};
-constexpr LinkModel assumed_gpu_link{.bandwidth = 2.5e10, .latency = 1e-5};
+constexpr LinkModel assumed_link{.bandwidth = 2.5e10, .latency = 1e-5};
 constexpr double assumed_message = 5e-7;
 constexpr double assumed_test = 1e-7;
 constexpr double assumed_collective = 1e-5;
@@ -67,10 +64,7 @@ class Calibrator {
       : times_(times),
         machine_(times.machine()),
         all_(machine_.all()),
-        gpu_(!machine_.device().shares_host_memory()) {
-    const std::string mine =
-        gpu_ ? gpu_name(machine_.facts().device) : agreed(all_, [] { return processor_model(); });
-    processor_ = text_of_rank_0(all_, mine);
+        gpu_(text_of_rank_0(all_, gpu_name(machine_.facts().device))) {
     count_gpus();
     if (earlier) check(*earlier);
     model_ = earlier.value_or(MachineModel{});
@@ -86,10 +80,7 @@ class Calibrator {
   void set_messages();
   void set_device();
   void set_operations();
-  DeviceModel& device() { return model_.devices_of_rank[index_]; }
-  std::string of_device(const std::string& key) const {
-    return fmt::format("ranks[{}].{}", index_, key);
-  }
+  static std::string of_device(const std::string& key) { return "ranks[0]." + key; }
   template <class T, class U>
   void set(const std::string& path, T& number, U value, Origin origin, const std::string& source) {
     number = static_cast<T>(value);
@@ -104,37 +95,26 @@ class Calibrator {
   void assumed(const std::string& path, T& number, U value, const std::string& why) {
     if (!model_.figures.contains(path)) set(path, number, value, Origin::assumed, why);
   }
-  void assume_link(const std::string& path, LinkModel& link, const std::string& why);
-  void measure_link(const std::string& path, LinkModel& link, int other);
-  int partner(bool same_host) const;
+  void assume_link(const std::string& path, LinkModel& link);
+  int partner() const;
 
   const MachineTimes& times_;
   const Machine& machine_;
   const Communicator& all_;
-  bool gpu_;
+  std::string gpu_;
   bool again_ = false;
   std::int64_t node_gpus_ = 0;  // of rank 0's node
-  std::string processor_;       // or GPU
   std::string source_;
   MachineModel model_;
-  std::size_t index_ = 0;  // of the measured device
   Calibration result_;
 };
 
 void Calibrator::check(const MachineModel& earlier) const {
-  const auto kind = [](DeviceKind k) { return k == DeviceKind::cpu ? "CPUs" : "GPUs"; };
-  const DeviceKind mine = gpu_ ? DeviceKind::cuda : DeviceKind::cpu;
-  if (earlier.kind != mine)
+  if (earlier.device.name != gpu_)
     throw UsageError(fmt::format(
-        "the machine file is of a machine with {}, and this run measures {}; allowed: the file of "
-        "this machine, or a new one",
-        kind(earlier.kind), kind(mine)));
-  for (const DeviceModel& device : earlier.devices_of_rank)
-    if (device.name != processor_)
-      throw UsageError(fmt::format(
-          "the machine file is of '{}', and this machine has '{}'; allowed: the file of this "
-          "machine, or a new one",
-          printable(device.name), processor_));
+        "the machine file is of '{}', and this machine has '{}'; allowed: the file of this "
+        "machine, or a new one",
+        printable(earlier.device.name), gpu_));
 }
 
 // The ranks of a GPU would measure their shares of it, which no machine file describes.
@@ -153,9 +133,8 @@ Calibration Calibrator::run() {
   result_.order = times_.choose_order();
   const std::string date = text_of_rank_0(
       all_, utc_text(std::time(nullptr)).substr(0, std::string("2026-11-22").size()));
-  const int threads = machine_.facts().run.threads;
-  source_ = fmt::format("speedwell predict --calibrate, {}, {} of {}", date,
-                        counted(all_.size(), "rank"), counted(threads, "thread"));
+  source_ =
+      fmt::format("speedwell predict --calibrate, {}, {}", date, counted(all_.size(), "rank"));
   set_machine();
   set_device();
   set_operations();
@@ -168,22 +147,16 @@ Calibration Calibrator::run() {
 void Calibrator::set_machine() {
   const auto& hosts = machine_.facts().hosts;
   const std::set<std::string> nodes(hosts.begin(), hosts.end());
-  const Communicator node = all_.split_node();
-  const auto agreed_count = [&](int mine) {
-    return all_.all_reduce(std::int64_t{mine}, Reduction::max);
-  };
   const ProcessorInfo processor = agreed(all_, [] { return processor_info(); });
   const auto memory = agreed(all_, [] { return node_memory(); });
-  const std::int64_t ranks = agreed_count(node.size());
-  const std::int64_t cores = agreed_count(std::max(processor.cores, machine_.facts().most_threads));
-  model_.kind = gpu_ ? DeviceKind::cuda : DeviceKind::cpu;
+  const std::int64_t cores = all_.all_reduce(
+      std::int64_t{std::max(processor.cores, machine_.facts().most_threads)}, Reduction::max);
   model_.validation.clear();  // of numbers that are measured anew
   if (!again_) {
-    model_.name = slug(processor_);
-    model_.description =
-        fmt::format("{}, {} a node, as measured", processor_, counted(cores, "core"));
+    model_.name = slug(gpu_);
+    model_.description = fmt::format("{}, {} a node, as measured", gpu_, counted(cores, "core"));
     measured("nodes", model_.nodes, std::ssize(nodes));
-    measured("devices", model_.devices, gpu_ ? node_gpus_ : std::max(ranks, cores));
+    measured("devices", model_.devices, node_gpus_);
     model_.topology = nodes.size() > 1 ? Topology::star : Topology::single;
   }
   measured("cores", model_.cores, std::max<std::int64_t>(cores, again_ ? model_.cores : 0));
@@ -192,21 +165,11 @@ void Calibrator::set_machine() {
 }
 
 void Calibrator::set_device() {
-  const int threads = gpu_ ? 0 : machine_.facts().run.threads;
-  auto& devices = model_.devices_of_rank;
-  const auto known = std::find_if(devices.begin(), devices.end(),
-                                  [&](const DeviceModel& d) { return d.threads == threads; });
-  index_ = static_cast<std::size_t>(known - devices.begin());
-  if (known == devices.end()) devices.emplace_back();
-  DeviceModel& d = device();
-  d.name = processor_;
+  DeviceModel& d = model_.device;
+  d.name = gpu_;
   d.operations.clear();
   measured(of_device("bandwidth"), d.bandwidth, times_.bandwidth());
   measured(of_device("start"), d.start, times_.start());
-  if (!gpu_) {
-    measured(of_device("threads"), d.threads, threads);
-    return;
-  }
   const double memory = static_cast<double>(machine_.device().memory()->total);
   measured(of_device("memory"), d.memory, -all_.all_reduce(-memory, Reduction::max));
   measured(of_device("multiprocessors"), d.multiprocessors,
@@ -221,7 +184,7 @@ void Calibrator::set_device() {
 
 void Calibrator::set_operations() {
   std::optional<OperationTrials> trials;
-  agree(all_, [&] { trials.emplace(machine_.device(), result_.order, all_.size() > 1); });
+  agree(all_, [&] { trials.emplace(machine_.device(), result_.order); });
   const std::vector<double> seconds = times_.of(*trials);
   std::map<OperationKey, std::vector<TimedShape>> shapes;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
@@ -241,7 +204,7 @@ void Calibrator::set_operations() {
       if (std::abs(ratio - 1) <= differs) continue;
     }
     const OperationFit fit = fit_operation(timed);
-    OperationModel& model = device().operations[key];
+    OperationModel& model = model_.device.operations[key];
     model = fit.model;
     model.origin = Origin::measured;
     model.source =
@@ -256,44 +219,33 @@ void Calibrator::set_operations() {
   result_.mean_error = errors / static_cast<double>(count);
 }
 
-int Calibrator::partner(bool same_host) const {
+/// A rank of another node than rank 0's, else one of the same; -1 if rank 0 is alone.
+int Calibrator::partner() const {
   const auto& hosts = machine_.facts().hosts;
   for (std::size_t r = 1; r < hosts.size(); ++r)
-    if ((hosts[r] == hosts[0]) == same_host) return static_cast<int>(r);
-  return -1;
+    if (hosts[r] != hosts[0]) return static_cast<int>(r);
+  return hosts.size() > 1 ? 1 : -1;
 }
 
-void Calibrator::assume_link(const std::string& path, LinkModel& link, const std::string& why) {
-  const LinkModel& other = gpu_ ? assumed_gpu_link : assumed_host_link;
-  assumed(path + ".bandwidth", link.bandwidth, other.bandwidth, why);
-  assumed(path + ".latency", link.latency, other.latency, why);
-}
-
-void Calibrator::measure_link(const std::string& path, LinkModel& link, int other) {
-  const auto bytes = static_cast<std::int64_t>(
-      std::clamp(times_.room() / 2, 1., static_cast<double>(message_bytes)));
-  const PairTimes times =
-      pair_times(all_, other, bytes, part_of_messages * times_.seconds(), machine_.run().clock());
-  measured("message", model_.message, times.message);
-  measured("test", model_.test, times.test);
-  if (gpu_) return assume_link(path, link, "messages between GPUs are not measured");
-  measured(path + ".bandwidth", link.bandwidth, times.bandwidth);
-  measured(path + ".latency", link.latency, times.latency);
+void Calibrator::assume_link(const std::string& path, LinkModel& link) {
+  const std::string why = "messages between GPUs are not measured";
+  assumed(path + ".bandwidth", link.bandwidth, assumed_link.bandwidth, why);
+  assumed(path + ".latency", link.latency, assumed_link.latency, why);
 }
 
 void Calibrator::set_messages() {
-  const int near = partner(true);
-  const int far = partner(false);
-  if (near > 0) measure_link("link", model_.link, near);
-  if (far > 0) measure_link("port", model_.port, far);
-  if (near < 0 && model_.devices > 1)
-    assume_link("link", model_.link, "not measured: needs two ranks of a node");
-  if (far < 0 && model_.nodes > 1)
-    assume_link("port", model_.port, "not measured: needs ranks of two nodes");
-  const std::string alone = "not measured: needs two ranks";
-  assumed("message", model_.message, assumed_message, alone);
-  assumed("test", model_.test, assumed_test, alone);
-  if (gpu_) assumed("collective", model_.collective, assumed_collective, "not measured");
+  if (const int other = partner(); other > 0) {
+    const PairTimes times = pair_times(all_, other, machine_.run().clock());
+    measured("message", model_.message, times.message);
+    measured("test", model_.test, times.test);
+  } else {
+    const std::string alone = "not measured: needs two ranks";
+    assumed("message", model_.message, assumed_message, alone);
+    assumed("test", model_.test, assumed_test, alone);
+  }
+  if (model_.devices > 1) assume_link("link", model_.link);
+  if (model_.nodes > 1) assume_link("port", model_.port);
+  assumed("collective", model_.collective, assumed_collective, "not measured");
 }
 
 }  // namespace
@@ -303,6 +255,10 @@ Calibration calibrate(const Machine& machine, const std::optional<MachineModel>&
   if (!(seconds > 0 && std::isfinite(seconds)))
     throw UsageError(
         fmt::format("a calibration cannot take {:g} seconds; allowed: seconds above 0", seconds));
+  if (machine.device().shares_host_memory())
+    throw UsageError(
+        "a calibration measures GPUs, and this run has none; allowed: on machines with GPUs, or "
+        "predictions with the shipped machine files (--machine h200)");
   const MachineTimes times(machine, seconds);
   return Calibrator(times, earlier).run();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// `speedwell predict --calibrate`: measures the machine on which it runs, as a MachineModel.
+/// `speedwell predict --calibrate`: measures the GPUs of the machine on which it runs, as a
+/// MachineModel.
 #pragma once
 
 #include <optional>
@@ -35,14 +36,15 @@ struct Calibration {
 /// the result is equal on every rank. Collective.
 ///
 /// What cannot be measured here, such as messages with one rank, is taken from `earlier`, or else
-/// assumed, and says so. Of `earlier`, devices with other numbers of threads stay as they are, and
-/// so do the name, the description and the numbers of nodes and devices.
+/// assumed, and says so. The name, the description and the numbers of nodes and devices of
+/// `earlier` stay as they are.
 ///
 /// @param earlier the machine that is measured once more, equal on every rank; nothing: a new one
 /// @param seconds about how long it takes. Shapes are smaller where time or memory do not suffice.
-/// @throws UsageError if `earlier` is another kind of machine, another processor or another GPU, if
-///         several ranks share a GPU, or if `seconds` is not above 0; AgreedFault if a quarter of
-///         the free memory does not suffice
+/// @throws UsageError if the run has no GPUs, if `earlier` is of another GPU, if several ranks
+/// share
+///         a GPU, or if `seconds` is not above 0; AgreedFault if a quarter of the free memory does
+///         not suffice
 Calibration calibrate(const Machine& machine, const std::optional<MachineModel>& earlier,
                       double seconds);
 

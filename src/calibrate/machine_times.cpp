@@ -115,9 +115,8 @@ std::vector<double> MachineTimes::of(const OperationTrials& trials) const {
 double MachineTimes::bandwidth() const {
   const double seconds = part_of_bandwidth * seconds_;
   const auto node_ranks = static_cast<int>(all_.split_node().size());
-  // At most what takes a tenth of the seconds: the system makes a host's new pages at 1 GB a
-  // second, and a GPU copies at 1 TB a second.
-  const double most = std::min(room(), seconds_ * (device_.shares_host_memory() ? 1e8 : 1e11));
+  // At most what takes a tenth of the seconds: a GPU copies at 1 TB a second.
+  const double most = std::min(room(), seconds_ * 1e11);
   double mine = 0;
   agree(all_, [&] {
     MemoryTrial trial(device_, machine_.threads(), node_ranks, most);
@@ -126,11 +125,11 @@ double MachineTimes::bandwidth() const {
   return all_.all_reduce(mine, Reduction::min);
 }
 
-// The precision is the one for which a cast is a single kernel, or a single part for all threads.
+// In FP64 a cast is a single kernel.
 template <class Use>
 double MachineTimes::with_tiny_casts(const Use& use) const {
   constexpr std::int64_t n = 8;
-  const Precision precision = device_.shares_host_memory() ? Precision::fp32 : Precision::fp64;
+  constexpr Precision precision = Precision::fp64;
   const auto queue = device_.make_queue(Priority::normal);
   Buffer from;
   Buffer to;

@@ -31,7 +31,7 @@ class MachineTimes {
   /// Seconds of each trial.
   std::vector<double> of(const OperationTrials& trials) const;
 
-  /// Bytes a second of the device's memory: STREAM's triad on a CPU, a large copy on a GPU.
+  /// Bytes a second of the device's memory, by a large copy.
   double bandwidth() const;
   /// Seconds of a tiny operation among others.
   double start() const;
@@ -48,8 +48,7 @@ class MachineTimes {
   double elapsed() const;
   /// Seconds of one repetition of `work`, which repeats something so many times and waits.
   double slowest(double seconds, const std::function<void(int)>& work, int times) const;
-  /// use(queue, cast), where cast() casts a tiny matrix: one of the shortest operations, with all
-  /// threads of a CPU.
+  /// use(queue, cast), where cast() casts a tiny matrix: one of the shortest operations.
   template <class Use>
   double with_tiny_casts(const Use& use) const;
 

@@ -65,7 +65,7 @@ double OperationTrials::bytes(std::int64_t order) {
   return (12 * field_orders + 12) * n * n + 1e6;
 }
 
-OperationTrials::OperationTrials(Device& device, std::int64_t order, bool polls)
+OperationTrials::OperationTrials(Device& device, std::int64_t order)
     : device_(device), order_(order), queue_(device.make_queue(Priority::normal)) {
   SPEEDWELL_EXPECTS(order >= least_order);
   const std::int64_t widest = order / widest_part;
@@ -89,7 +89,7 @@ OperationTrials::OperationTrials(Device& device, std::int64_t order, bool polls)
                 vectors_.as<double>());
   for (const Precision p :
        {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16, Precision::fp16x3})
-    add_products(p, polls);
+    add_products(p);
   for (const Precision p : {Precision::fp32, Precision::bf16, Precision::fp16}) {
     add_solves(p);
     add_solves_left(Precision::fp32, p);
@@ -184,7 +184,7 @@ void OperationTrials::add(OperationKind kind, Precision precision, const Shape& 
 
 // The trailing matrix as it shrinks, with panels of several widths; the own column, which is as
 // wide as a panel; and, in storage precisions, the narrow products inside a panel with pivoting.
-void OperationTrials::add_products(Precision precision, bool polls) {
+void OperationTrials::add_products(Precision precision) {
   const std::int64_t n = order_;
   std::vector<Shape> shapes{{n, n, over(4)},
                             {n, n, over(8)},
@@ -208,9 +208,8 @@ void OperationTrials::add_products(Precision precision, bool polls) {
           const AnyMatrix u = factor(right_, precision, s.width, s.columns);
           device_.cast(*queue_, c.block(0, 0, l.rows, l.columns), 1, l, l_control(), status());
           device_.cast(*queue_, c.block(0, 0, u.rows, u.columns), -1, u, u_control(), status());
-          return repeat([=, this, walk = Walk(c, s.rows, s.columns),
-                         poll = polls ? Poll([] {}) : Poll()]() mutable {
-            device_.update(*queue_, l, l_control(), u, u_control(), walk.next(), poll);
+          return repeat([=, this, walk = Walk(c, s.rows, s.columns)]() mutable {
+            device_.update(*queue_, l, l_control(), u, u_control(), walk.next(), {});
           });
         });
 }

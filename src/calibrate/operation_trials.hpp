@@ -41,10 +41,8 @@ class OperationTrials {
   /// Bytes of memory that the trials use at most at a time.
   static double bytes(std::int64_t order);
 
-  /// @param polls whether updates are cut into parts between which messages move on, as in runs
-  ///        of several ranks
   /// @throws Fault where memory is short
-  OperationTrials(Device& device, std::int64_t order, bool polls);
+  OperationTrials(Device& device, std::int64_t order);
   OperationTrials(const OperationTrials&) = delete;
   OperationTrials& operator=(const OperationTrials&) = delete;
 
@@ -75,7 +73,7 @@ class OperationTrials {
 
   void add(OperationKind kind, Precision precision, const Shape& shape, double work,
            std::function<Repeat()> prepare);
-  void add_products(Precision precision, bool polls);
+  void add_products(Precision precision);
   void add_solves(Precision purpose);
   void add_solves_left(Precision storage, Precision purpose);
   void add_factors();

@@ -152,17 +152,17 @@ class MachineReader {
   void object(const std::string& key, const Members& members) {
     object(key, any_form, members);
   }
-  template <class T, class Members>
-  void list(const std::string& key, std::vector<T>& values, const Members& members) {
-    const nlohmann::ordered_json& found = field(key, "[{...}, ...]");
-    if (!found.is_array() || found.empty() || found.size() > std::size_t{most_devices})
-      refuse_value(key, found, "a list of objects, not empty");
-    values.resize(found.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      MachineReader io(found[i], fmt::format("{}[{}]", at(key), i), where_, figures_);
-      members(io, values[i]);
-      io.finish();
-    }
+  /// The one object of a list.
+  template <class Members>
+  void only(const std::string& key, const Members& members) {
+    const nlohmann::ordered_json& found = field(key, "[{...}]");
+    if (!found.is_array() || found.empty()) refuse_value(key, found, "a list of one object");
+    if (found.size() > 1)
+      refuse(at(key), fmt::format("has {} objects", found.size()),
+             "one, since all ranks have the same device");
+    MachineReader io(found[0], at(key) + "[0]", where_, figures_);
+    members(io);
+    io.finish();
   }
   /// Refuses the keys that are none: of a misspelt number, the default would be taken in silence.
   void finish(const std::string& allowed = {}) const {
@@ -248,14 +248,11 @@ class MachineWriter {
     MachineWriter io(object_[key], at(key), figures_);
     members(io);
   }
-  template <class T, class Members>
-  void list(const std::string& key, std::vector<T>& values, const Members& members) {
-    nlohmann::ordered_json& to = object_[key] = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      to.push_back(nullptr);
-      MachineWriter io(to.back(), fmt::format("{}[{}]", at(key), i), figures_);
-      members(io, values[i]);
-    }
+  template <class Members>
+  void only(const std::string& key, const Members& members) {
+    nlohmann::ordered_json& to = object_[key] = nlohmann::ordered_json::array({nullptr});
+    MachineWriter io(to.front(), at(key) + "[0]", figures_);
+    members(io);
   }
   void finish(const std::string& /*allowed*/) const {}
 

@@ -25,8 +25,7 @@ constexpr std::array<Word<Topology>, 4> topologies{{{Topology::single, "single"}
                                                     {Topology::star, "star"},
                                                     {Topology::fat_tree, "fat-tree"},
                                                     {Topology::dragonfly, "dragonfly"}}};
-constexpr std::array<Word<DeviceKind>, 2> kinds{
-    {{DeviceKind::cuda, "gpu"}, {DeviceKind::cpu, "cpu"}}};
+constexpr std::array<Word<DeviceKind>, 1> kinds{{{DeviceKind::cuda, "gpu"}}};
 constexpr std::array<Word<OperationKind>, 10> operation_kinds{
     {{OperationKind::product, "product"},
      {OperationKind::solve_right, "solve-right"},
@@ -45,17 +44,16 @@ std::string operation_key(const OperationKey& key) {
   return fmt::format("{} {}", name(key.kind), name(key.precision));
 }
 
-/// Whether every file for this kind of device has the operation.
-bool needed(DeviceKind device, OperationKind kind, Precision precision) {
-  const bool gpu = device == DeviceKind::cuda;
+/// Whether every file has the operation.
+bool needed(OperationKind kind, Precision precision) {
   const bool narrow = precision == Precision::fp16 || precision == Precision::bf16;
   const bool plain = precision == Precision::fp32 || precision == Precision::fp64;
   switch (kind) {
     case OperationKind::product:
-      return plain || (gpu && narrow);
+      return plain || narrow;
     case OperationKind::solve_right:
     case OperationKind::factor:
-      return !gpu && precision == Precision::fp32;
+      return false;
     case OperationKind::pass:
       return precision == Precision::fp64;
     default:
@@ -72,12 +70,12 @@ void describe(Archive& io, LinkModel& link) {
 }
 
 template <class Archive>
-void describe_operations(Archive& io, DeviceModel& device, DeviceKind kind) {
+void describe_operations(Archive& io, DeviceModel& device) {
   for (const auto& operation : operation_kinds)
     for (const Precision precision : precisions) {
       const OperationKey key{operation.value, precision};
       const std::string word = operation_key(key);
-      if (io.has(word, needed(kind, operation.value, precision), device.operations.contains(key)))
+      if (io.has(word, needed(operation.value, precision), device.operations.contains(key)))
         io.operation(word, device.operations[key]);
     }
   io.finish(fmt::format("one of {}, a blank, and one of fp16, bf16, fp16x3, fp32, fp64",
@@ -85,33 +83,29 @@ void describe_operations(Archive& io, DeviceModel& device, DeviceKind kind) {
 }
 
 template <class Archive>
-void describe(Archive& io, DeviceModel& device, const MachineModel& machine) {
+void describe(Archive& io, DeviceModel& device) {
   io.text("name", device.name);
-  if (machine.kind == DeviceKind::cpu) {
-    io.figure("threads", device.threads, Allowed{1, static_cast<double>(machine.cores), true});
-  } else {
-    io.figure("memory", device.memory);
-    io.figure("multiprocessors", device.multiprocessors, limits::count);
-    io.figure("bandwidth_part", device.bandwidth_part, limits::part);
-    io.figure("launch", device.launch, limits::not_negative);
-    io.figure("synchronize", device.synchronize, limits::not_negative);
-    io.figure("host_bandwidth", device.host_bandwidth);
-    io.figure("tile", device.tile, limits::not_negative);
-    io.figure("holds", device.holds);
-    if (io.has("part_unit", false, device.part_unit > 0))
-      io.figure("part_unit", device.part_unit, limits::count);
-  }
+  io.figure("memory", device.memory);
+  io.figure("multiprocessors", device.multiprocessors, limits::count);
+  io.figure("bandwidth_part", device.bandwidth_part, limits::part);
+  io.figure("launch", device.launch, limits::not_negative);
+  io.figure("synchronize", device.synchronize, limits::not_negative);
+  io.figure("host_bandwidth", device.host_bandwidth);
+  io.figure("tile", device.tile, limits::not_negative);
+  io.figure("holds", device.holds);
+  if (io.has("part_unit", false, device.part_unit > 0))
+    io.figure("part_unit", device.part_unit, limits::count);
   io.figure("bandwidth", device.bandwidth);
   io.figure("start", device.start, limits::not_negative);
-  io.object("operations",
-            [&](Archive& operations) { describe_operations(operations, device, machine.kind); });
+  io.object("operations", [&](Archive& operations) { describe_operations(operations, device); });
 }
 
 template <class Archive>
 void describe(Archive& io, MachineModel& machine) {
   io.text("name", machine.name);
   io.text("description", machine.description);
-  io.choice("kind", kinds, machine.kind);
+  DeviceKind kind = DeviceKind::cuda;
+  io.choice("kind", kinds, kind);
   io.text("validation", machine.validation, true);
   io.figure("nodes", machine.nodes, limits::count);
   io.figure("devices", machine.devices, limits::count);
@@ -124,12 +118,10 @@ void describe(Archive& io, MachineModel& machine) {
   io.choice("topology", topologies, machine.topology);
   if (machine.topology == Topology::fat_tree || machine.topology == Topology::dragonfly)
     io.text("shape", machine.shape);
-  if (machine.kind == DeviceKind::cuda)
-    io.figure("collective", machine.collective, limits::not_negative);
+  io.figure("collective", machine.collective, limits::not_negative);
   io.figure("message", machine.message, limits::not_negative);
   io.figure("test", machine.test, limits::not_negative);
-  io.list("ranks", machine.devices_of_rank,
-          [&](Archive& rank, DeviceModel& device) { describe(rank, device, machine); });
+  io.only("ranks", [&](Archive& rank) { describe(rank, machine.device); });
 }
 
 // What one key alone does not tell ----------------------------------------------------------------
@@ -189,14 +181,6 @@ void check_together(const MachineModel& machine, const MachineReader& io) {
               : "'GROUPS,CABLES;CHASSIS,CABLES;ROUTERS,CABLES;PORTS', with a port for each "
                 "device: GROUPS x CHASSIS x ROUTERS x PORTS");
   }
-  if (machine.kind == DeviceKind::cuda && machine.devices_of_rank.size() > 1)
-    io.refuse("ranks", fmt::format("has {} devices", machine.devices_of_rank.size()),
-              "one, since every rank of a machine with GPUs has the same");
-  std::set<int> threads;
-  for (const DeviceModel& device : machine.devices_of_rank)
-    if (!threads.insert(device.threads).second)
-      io.refuse("ranks", fmt::format("has two devices of {} threads", device.threads),
-                "one for each number of threads");
 }
 
 /// The document of a JSON text, in which no object has a key twice.
@@ -269,16 +253,6 @@ const OperationModel& DeviceModel::of(OperationKind kind, Precision precision) c
   for (const auto& [key, operation] : operations) known.push_back(operation_key(key));
   throw UsageError(fmt::format("the machine file has no operation '{}' for '{}'; allowed: {}",
                                operation_key({kind, precision}), name, fmt::join(known, ", ")));
-}
-
-const DeviceModel& MachineModel::device(int threads) const {
-  std::vector<int> known;
-  for (const DeviceModel& device : devices_of_rank) {
-    if (kind == DeviceKind::cuda || device.threads == threads) return device;
-    known.push_back(device.threads);
-  }
-  throw UsageError(fmt::format("machine '{}' has no numbers for ranks of {} threads; allowed: {}",
-                               name, threads, fmt::join(known, ", ")));
 }
 
 MachineModel parse_machine(std::string_view json, const std::string& where) {

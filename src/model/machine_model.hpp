@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// A simulated machine: the numbers by which `speedwell predict` gives the operations and messages
-/// of a run their times. Units are SI: seconds, bytes, bytes a second, units of work a second.
-/// docs/prediction.md describes the file format and the formulas.
+/// A simulated machine with GPUs: the numbers by which `speedwell predict` gives the operations and
+/// messages of a run their times. Units are SI: seconds, bytes, bytes a second, units of work a
+/// second. docs/prediction.md describes the file format and the formulas.
 #pragma once
 
 #include <speedwell/options.hpp>
@@ -69,20 +69,19 @@ struct OperationKey {
   auto operator<=>(const OperationKey&) const = default;
 };
 
-/// A GPU, or the cores of one rank.
+/// The GPU of a rank.
 struct DeviceModel {
   std::string name;   ///< for reports: "NVIDIA H200"
-  int threads = 0;    ///< cores of one rank; 0 for a GPU
-  double memory = 0;  ///< bytes; of a GPU
+  double memory = 0;  ///< bytes
   int multiprocessors = 0;
   double bandwidth = 0;  ///< of the device's memory, both directions together
   /// The part of the multiprocessors that saturates the bandwidth, in (0, 1].
   double bandwidth_part = 1;
-  double start = 0;        ///< least time of an operation: a kernel's start and end, threads' fork
-  double launch = 0;       ///< the host's time for giving a GPU an operation
-  double synchronize = 0;  ///< from the end of an operation until the waiting host goes on
-  double host_bandwidth = 0;  ///< of copies between a GPU and its host
-  double tile = 0;            ///< seconds of factoring or inverting 64 x 64 tiles, on a GPU
+  double start = 0;           ///< least time of an operation: a kernel's start and end
+  double launch = 0;          ///< the host's time for giving the GPU an operation
+  double synchronize = 0;     ///< from the end of an operation until the waiting host goes on
+  double host_bandwidth = 0;  ///< of copies between the GPU and its host
+  double tile = 0;            ///< seconds of factoring or inverting 64 x 64 tiles
   /// Whether a product keeps its multiprocessors to its end. If not, queues of higher priority take
   /// them at once.
   bool holds = true;
@@ -106,11 +105,10 @@ struct MachineModel {
   std::string path;         ///< of its file; empty: it was read from a text
   std::string name;         ///< "h200-x8"
   std::string description;  ///< one line
-  DeviceKind kind = DeviceKind::cuda;
   /// Where predictions for this machine were compared with runs; empty: nowhere.
   std::string validation;
   int nodes = 1;
-  int devices = 1;         ///< GPUs of a node, or ranks of a node of CPUs at most
+  int devices = 1;         ///< GPUs of a node
   int cores = 1;           ///< of a node
   double node_memory = 0;  ///< bytes
   LinkModel link;          ///< between the devices of a node
@@ -120,16 +118,12 @@ struct MachineModel {
   double collective = 0;  ///< seconds that a step of a GPU collective takes besides its bytes
   double message = 0;     ///< the host's time for a call of MPI
   double test = 0;        ///< the host's time for an MPI_Test
-  /// For a GPU one device; for CPUs one for each number of threads that was measured.
-  std::vector<DeviceModel> devices_of_rank;
+  DeviceModel device;     ///< of every rank
   /// Every number of the file by its key path, for reports: "nodes", "port.latency",
   /// "ranks[0].bandwidth", "ranks[0].operations.product fp16.rate". `holds` is 1 or 0.
   std::map<std::string, Figure> figures;
 
   int ranks() const { return nodes * devices; }
-  /// The device of a rank with so many threads (a GPU: any). @throws UsageError with the numbers of
-  /// threads that the file knows
-  const DeviceModel& device(int threads) const;
 };
 
 /// The word of a machine file: "measured", "datasheet" or "assumed".

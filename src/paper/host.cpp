@@ -10,7 +10,6 @@
 #include "host/blas_library.hpp"
 #include "host/processor.hpp"
 #include "host/thread_scope.hpp"
-#include "paper/cpu_device.hpp"
 #include "paper/world.hpp"
 #include "refine/vectors.hpp"
 #include "setup/memory.hpp"
@@ -49,10 +48,6 @@ std::map<std::uint64_t, EqualPiece>& equal_pieces() {
   return pieces;
 }
 
-bool has_gpus() {
-  return paper::self().scenario->machine.kind == DeviceKind::cuda;
-}
-
 }  // namespace
 
 double SteadyClock::now() const {
@@ -66,11 +61,10 @@ const std::string& host_name() {
 }
 
 std::unique_ptr<Device> make_device(const DeviceOptions& options) {
-  if (options.kind == DeviceKind::cuda) return std::make_unique<PaperGpu>(options);
-  return paper::make_cpu_device(options.run);
+  return std::make_unique<PaperGpu>(options);
 }
 int count_gpus() {
-  return has_gpus() ? 1 : 0;
+  return 1;
 }
 CudaDevices gpus_here() {
   return {count_gpus(), why_no_gpus()};
@@ -79,14 +73,13 @@ bool in_gpu_memory(const void*) {
   return false;
 }
 std::string why_no_gpus() {
-  return has_gpus() ? "" : "the simulated machine has none";
+  return "";
 }
 
 ProcessorInfo processor_info() {
-  const paper::Scenario& scenario = *paper::self().scenario;
-  const int cores =
-      std::max(scenario.machine.cores / scenario.machine.devices, scenario.device.threads);
-  return {scenario.device.name, {}, cores, cores};
+  const MachineModel& machine = paper::self().scenario->machine;
+  const int cores = machine.cores / machine.devices;
+  return {machine.device.name, {}, cores, cores};
 }
 int bound_cores() {
   return processor_info().bound_cores;

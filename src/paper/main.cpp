@@ -10,20 +10,13 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <speedwell/error.hpp>
-#include <thread>
 
 #include "app/arguments.hpp"
 #include "app/benchmark_command.hpp"
 #include "app/files.hpp"
 #include "app/output.hpp"
 #include "comm/communicator.hpp"
-#include "io/gnuplot.hpp"
-#include "paper/predicted.hpp"
-#include "paper/scale.hpp"
-#include "paper/search.hpp"
-#include "paper/search_report.hpp"
 #include "paper/step_cost.hpp"
 #include "paper/world.hpp"
 
@@ -46,35 +39,22 @@ int ranks_of_grids(const Arguments& arguments) {
   return most;
 }
 
-/// As many ranks as the machine has. Of CPUs: with the threads that were asked for, or else the
-/// fewest for which its file has numbers.
-int most_ranks(const MachineModel& machine, int threads) {
-  if (machine.kind == DeviceKind::cuda) return machine.ranks();
-  if (threads == 0)
-    threads = std::ranges::min(machine.devices_of_rank, {}, &DeviceModel::threads).threads;
-  return machine.nodes * std::clamp(machine.cores / threads, 1, machine.devices);
-}
-
 /// The machine with as many ranks as the arguments ask for.
 paper::Scenario scenario_of(const Arguments& arguments) {
   paper::Scenario scenario;
   scenario.machine = load_machine(arguments.predict.machine, machine_folders());
   const MachineModel& machine = scenario.machine;
   const RunOptions& run = arguments.options.run;
-  const bool gpus = machine.kind == DeviceKind::cuda;
-  if (run.device != DeviceKind::automatic && run.device != machine.kind)
-    throw UsageError(fmt::format("--device {}: {} computes with --device {}", name(run.device),
-                                 machine.name, name(machine.kind)));
+  if (run.device == DeviceKind::cpu)
+    throw UsageError(
+        fmt::format("--device cpu: {} has GPUs; allowed: --device cuda, auto", machine.name));
   const int grids = ranks_of_grids(arguments);
   scenario.ranks = arguments.predict.ranks > 0 ? arguments.predict.ranks
                    : grids > 0                 ? grids
-                                               : most_ranks(machine, run.threads);
+                                               : machine.ranks();
   if (scenario.ranks > machine.ranks())
     throw UsageError(fmt::format("{} ranks are more than {} has; allowed: 1 to {}", scenario.ranks,
                                  machine.name, machine.ranks()));
-  const int on_node = std::min(scenario.ranks, machine.devices);
-  const int threads = run.threads > 0 ? run.threads : machine.cores / on_node;
-  scenario.device = machine.device(gpus ? 0 : threads);
   scenario.corrections = arguments.predict.corrections;
   scenario.seed = arguments.options.seed;
   return scenario;
@@ -86,7 +66,7 @@ void simulate_ranks(
     const paper::Scenario& scenario, RunOptions run,
     const std::function<void(const Communicator& world, const RunOptions& run)>& work) {
   run.stall_timeout = 0;
-  run.threads = std::max(1, scenario.device.threads);
+  run.threads = 1;
   paper::simulate(scenario, [&] {
     const Ending ending = ending_of([&] {
       int argc = 0;
@@ -118,36 +98,6 @@ int predict_runs(const paper::Scenario& scenario, const Arguments& parsed,
   return status;
 }
 
-/// One value of a list of choices. A study varies them itself.
-template <class T>
-T only(const std::vector<T>& list, const char* option) {
-  if (list.size() != 1)
-    throw UsageError(
-        fmt::format("{}: several values; allowed with --search and --scale: one", option));
-  return list.front();
-}
-
-/// The options of a run for a study, from the lists that HPL.dat's options are.
-BenchmarkOptions options_of(const Arguments& arguments) {
-  BenchmarkOptions o = arguments.options;
-  const HplDat& lists = arguments.choices;
-  if (!arguments.dat.empty())
-    throw UsageError("-i,--dat: not allowed with --search and --scale; allowed: options");
-  o.n = only(lists.n, "-N,--n");
-  o.run.nb = only(lists.nb, "--nb");
-  o.run.nprow = only(lists.p, "-P,--nprow");
-  o.run.npcol = only(lists.q, "-Q,--npcol");
-  o.run.lookahead = only(lists.depth, "--lookahead");
-  o.run.broadcast = only(lists.broadcast, "--bcast");
-  o.leaf = only(lists.nbmin, "--nbmin");
-  o.ndiv = only(lists.ndiv, "--ndiv");
-  return o;
-}
-
-int processes() {
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
 /// The document of a prediction, if one was asked for.
 void write_document(const Arguments& arguments, nlohmann::ordered_json document,
                     const std::string& command_line) {
@@ -175,34 +125,6 @@ int predict_steps(const paper::Scenario& scenario, const Arguments& arguments,
   return 0;
 }
 
-int search_best(const paper::Scenario& scenario, const Arguments& arguments,
-                const std::string& command_line) {
-  const BenchmarkOptions asked = options_of(arguments);
-  const paper::RealClock clock;
-  const auto outcome = paper::search(
-      scenario, asked,
-      {.budget = arguments.predict.budget,
-       .processes = processes(),
-       .broadcast_given = arguments.predict.broadcast_given},
-      [](std::span<const paper::Case> cases) { return paper::predict_all(cases, processes()); },
-      clock);
-  write_document(arguments, paper::search_json(scenario, asked, outcome), command_line);
-  print(paper::search_text(scenario, asked, outcome));
-  return 0;
-}
-
-int scale(const paper::Scenario& scenario, const Arguments& arguments,
-          const std::string& command_line) {
-  const BenchmarkOptions asked = options_of(arguments);
-  const auto cases = paper::scale_cases(scenario, asked, arguments.predict.scale);
-  const auto rows = paper::scale_rows(cases, paper::predict_all(cases, processes()));
-  write_document(arguments, paper::scale_json(scenario, asked, rows), command_line);
-  if (!arguments.plot.empty())
-    try_file(arguments.plot, [&] { draw(paper::scale_plot(scenario, rows), arguments.plot); });
-  print(paper::scale_text(scenario, asked, rows));
-  return 0;
-}
-
 int run(const std::vector<std::string>& words) {
   Arguments arguments = parse_arguments({words.begin() + 1, words.end()});
   if (arguments.command == Command::print) {
@@ -214,14 +136,9 @@ int run(const std::vector<std::string>& words) {
         "speedwell-predict is a part of speedwell; allowed: speedwell predict mxp|hpl|bench|solve");
   const paper::Scenario scenario = scenario_of(arguments);
   arguments.predict.machine = scenario.machine.path;  // of a shipped machine too
-  const bool study = arguments.predict.search || !arguments.predict.scale.empty();
-  const bool steps = arguments.command == Command::solve;
-  if (!study && !steps) return predict_runs(scenario, arguments, quoted(words));
+  if (arguments.command != Command::solve) return predict_runs(scenario, arguments, quoted(words));
   check_files(arguments, {});
-  if (steps) return predict_steps(scenario, arguments, quoted(words));
-  if (!arguments.plot.empty()) check_gnuplot("--plot");
-  return arguments.predict.search ? search_best(scenario, arguments, quoted(words))
-                                  : scale(scenario, arguments, quoted(words));
+  return predict_steps(scenario, arguments, quoted(words));
 }
 
 }  // namespace

@@ -24,15 +24,14 @@ std::string origins_text(const MachineModel& machine) {
 
 Paper paper_of(const Scenario& scenario) {
   const MachineModel& machine = scenario.machine;
-  const std::string none =
-      machine.kind == DeviceKind::cuda ? "not validated on a GPU" : "not validated by a run";
-  Paper paper{machine.name, machine.validation.empty() ? none : machine.validation,
+  Paper paper{machine.name,
+              machine.validation.empty() ? "not validated on a GPU" : machine.validation,
               scenario.corrections, origins_text(machine)};
   for (const Precision p :
        {Precision::fp16, Precision::bf16, Precision::fp16x3, Precision::fp32, Precision::fp64})
-    if (const auto found = scenario.device.operations.find(
-            {OperationKind::product, product_row(scenario.device, p)});
-        found != scenario.device.operations.end())
+    if (const auto found = machine.device.operations.find(
+            {OperationKind::product, product_row(machine.device, p)});
+        found != machine.device.operations.end())
       paper.rates[p] = name(found->second.origin);
   return paper;
 }

@@ -15,12 +15,13 @@
 #include "document/report_parts.hpp"
 #include "factor/lu.hpp"
 #include "matrix/distributed_matrix.hpp"
-#include "paper/study_parts.hpp"
 #include "refine/refinement.hpp"
 #include "setup/footprint.hpp"
 #include "setup/machine.hpp"
 #include "setup/plan.hpp"
 #include "solve/attempt.hpp"
+
+#include "revision.hpp"
 
 namespace speedwell::paper {
 
@@ -140,7 +141,7 @@ double StepCost::lu_gflops() const {
 }
 
 std::vector<Precision> precisions_of(const Scenario& scenario) {
-  const DeviceModel& device = scenario.device;
+  const DeviceModel& device = scenario.machine.device;
   std::vector<Precision> all;
   for (const Precision precision :
        {Precision::bf16, Precision::fp16, Precision::fp16x3, Precision::fp32, Precision::fp64})
@@ -164,7 +165,10 @@ std::vector<StepCost> step_costs(const SystemSizes& sizes, const RunOptions& run
 std::string step_text(const Scenario& scenario, const SystemSizes& sizes,
                       const std::vector<StepCost>& steps) {
   const auto done = std::ranges::find_if(steps, &std::string::empty, &StepCost::refusal);
-  std::string text = machine_head("solve", scenario, std::to_string(scenario.ranks));
+  std::string text =
+      banner("solve") + paper_line(paper_of(scenario)) +
+      line("MACHINE", scenario.machine.description) +
+      line("RANKS", fmt::format("{}, each on {}", scenario.ranks, scenario.machine.device.name));
   text += line("SYSTEM", fmt::format("N {}, {}, {}", sizes.n,
                                      sizes.field == Field::complex ? "complex" : "real",
                                      counted(sizes.right_hand_sides, "right-hand side")));
@@ -179,12 +183,20 @@ std::string step_text(const Scenario& scenario, const SystemSizes& sizes,
 
 ordered_json step_json(const Scenario& scenario, const SystemSizes& sizes,
                        const std::vector<StepCost>& steps) {
-  ordered_json document = machine_json("solve", scenario);
-  document.update({{"n", sizes.n},
-                   {"complex", sizes.field == Field::complex},
-                   {"right_hand_sides", sizes.right_hand_sides},
-                   {"ranks", scenario.ranks},
-                   {"steps", ordered_json::array()}});
+  ordered_json document = {{"schema", "speedwell/1"},
+                           {"benchmark", "solve"},
+                           {"version", SPEEDWELL_VERSION},
+                           {"revision", SPEEDWELL_REVISION},
+                           {"predicted",
+                            {{"machine", scenario.machine.name},
+                             {"validation", text_or_null(scenario.machine.validation)},
+                             {"corrections", scenario.corrections},
+                             {"device", scenario.machine.device.name}}},
+                           {"n", sizes.n},
+                           {"complex", sizes.field == Field::complex},
+                           {"right_hand_sides", sizes.right_hand_sides},
+                           {"ranks", scenario.ranks},
+                           {"steps", ordered_json::array()}};
   for (const StepCost& step : steps)
     document["steps"].push_back(row_json(step, scenario.corrections));
   return document;

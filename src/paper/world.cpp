@@ -189,7 +189,7 @@ void simulate(const Scenario& scenario, const std::function<void()>& work) {
     rank.number = r;
     rank.host = places.hosts[static_cast<std::size_t>(r)];
     rank.link = places.links[static_cast<std::size_t>(r)];
-    const DeviceModel& device = scenario.device;
+    const DeviceModel& device = scenario.machine.device;
     rank.timeline = std::make_unique<Timeline>(
         Timeline::Limits{device.bandwidth, device.bandwidth_part, device.holds});
     auto actor = s4u::Actor::init(std::to_string(r), rank.host);

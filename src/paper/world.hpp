@@ -22,7 +22,6 @@ namespace speedwell::paper {
 /// What all ranks of the run have in common.
 struct Scenario {
   MachineModel machine;
-  DeviceModel device;  ///< of every rank
   int ranks = 1;
   int corrections = 3;     ///< of the refinement, which cannot see when it has converged
   std::uint64_t seed = 1;  ///< of the pivots, which are drawn at random
@@ -36,8 +35,8 @@ inline Precision row_of(const DeviceModel& device, OperationKind kind, Precision
 
 /// row_of() the products of updates: a GPU computes fp16x3 as three products of fp16.
 inline Precision product_row(const DeviceModel& device, Precision update) {
-  const bool split = update == Precision::fp16x3 && device.threads == 0;
-  return row_of(device, OperationKind::product, split ? Precision::fp16 : update);
+  return row_of(device, OperationKind::product,
+                update == Precision::fp16x3 ? Precision::fp16 : update);
 }
 
 /// What the devices of the scenario say of themselves.
@@ -97,7 +96,7 @@ struct Rank {
       nullptr;  ///< the moment that the host has asked for last, and nothing since
   double asked_since = 0;
 
-  const DeviceModel& device() const { return scenario->device; }
+  const DeviceModel& device() const { return scenario->machine.device; }
   int node() const { return number / scenario->machine.devices; }
   /// The time of this rank's host.
   double now() const;

@@ -55,8 +55,8 @@ constexpr std::int64_t all_columns = 0;
 // needs wider panels, so that reading and writing C does not limit it: with 700 columns a GPU's
 // memory only just keeps up with its tensor cores. HPL factors its panels more slowly, so its
 // blocks are smaller. On many cores each has less of the memory's bandwidth. The rows of GPUs are
-// those of predictions (speedwell predict) for an H200, that of many threads those for nodes of 64
-// to 128 cores.
+// those of predictions (speedwell predict) for an H200; that of many threads is by predictions for
+// nodes of 64 to 128 cores (src/DECISIONS.md).
 // clang-format off
 constexpr Row default_rows[] = {
     // each pair: of one rank, of several

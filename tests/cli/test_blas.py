@@ -13,7 +13,7 @@ import os
 import subprocess
 import unittest
 
-from test_cli import run
+from test_cli import needs_predictions, run
 from test_predict import Folder
 from test_solve import matrix, numpy_bytes, write
 
@@ -103,6 +103,7 @@ class Refused(Folder):
         outcome = run("mxp", *SMALL, "--blas", "libm.so.6", ranks=2)
         self.assert_refused(outcome, "has no cblas_sgemm")
 
+    @needs_predictions
     def test_predictions_call_none(self):
         self.assert_refused(run("predict", "mxp", "--machine", "h200", "--blas", BLIS), "--blas")
 

@@ -141,7 +141,7 @@ class Graph(Case):
                  "['factor', 'refine', 'sensors', 'source']"),
                 ("PRIVATE speedwell_bench fmt::fmt", "PRIVATE speedwell_bench speedwell_io fmt::fmt",
                  "speedwell_library links to ['bench', 'io'], api knows ['bench']"),
-                ("PUBLIC speedwell_calibrate speedwell_report fmt::fmt", "PUBLIC speedwell_report fmt::fmt",
+                ("speedwell_command_objects PUBLIC speedwell_calibrate", "speedwell_command_objects PUBLIC speedwell_report",
                  "speedwell_command_objects links to ['report'], app knows ['calibrate', 'report']")):
             with self.subTest(new=new):
                 before = (self.tree / LINKS).read_text()

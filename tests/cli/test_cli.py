@@ -3,8 +3,8 @@
 """Tests the speedwell command as users and scripts use it.
 
 SPEEDWELL_COMMAND: path of the command. SPEEDWELL_MPIEXEC: launcher with its options (default: mpirun).
-SPEEDWELL_BUILT_WITH_CUDA: ON or OFF. SPEEDWELL_SLOW_KERNELS: a library to preload, with which OpenBLAS
-seems to have chosen slow kernels.
+SPEEDWELL_BUILT_WITH_CUDA: ON or OFF. SPEEDWELL_PREDICT: OFF where `speedwell predict` is not built.
+SPEEDWELL_SLOW_KERNELS: a library to preload, with which OpenBLAS seems to have chosen slow kernels.
 """
 
 import concurrent.futures
@@ -22,11 +22,11 @@ from processes import all_end, descendants
 
 COMMAND = os.environ.get("SPEEDWELL_COMMAND", "speedwell")
 MPIEXEC = shlex.split(os.environ.get("SPEEDWELL_MPIEXEC", "mpirun --oversubscribe --bind-to none"))
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                   OMP_NUM_THREADS="1")
+ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
 SMALL = ("mxp", "-N", "96", "--nb", "32")
-# Seconds after which a command has hung, even on a slow and busy machine.
-PATIENCE = 900
+PATIENCE = 900  # seconds after which a command has hung, even on a slow and busy machine
+PREDICTS = os.environ.get("SPEEDWELL_PREDICT", "ON") == "ON"
+needs_predictions = unittest.skipUnless(PREDICTS, "this build has no predictions")
 
 
 class Outcome:

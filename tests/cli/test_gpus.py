@@ -11,7 +11,7 @@ import re
 import tempfile
 import unittest
 
-from test_cli import COMMAND, Case, run, run_apart, shell
+from test_cli import COMMAND, Case, needs_predictions, run, run_apart, shell
 from test_complex import complex_numpy
 from test_memory import write_matrix
 
@@ -29,6 +29,28 @@ def outcome_as_json(*words, **how):
         outcome = run(*words, "--json", path, **how)
         with open(path, encoding="utf-8") as file:
             return outcome, json.load(file)
+
+
+@needs_predictions
+class Calibration(Case):
+    def test_the_file_of_a_machine(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "here.json")
+            words = ("predict", "--calibrate", path, "--budget", "0.01")
+            for _ in range(2):  # a file that is there is measured once more
+                outcome = run(*words, environment=gpus(1))
+                self.assert_status(outcome, 0)
+                self.assertRegex(outcome.out, r"product +fp16 ")
+                with open(path, encoding="utf-8") as file:
+                    machine = json.load(file)
+            self.assertEqual(machine["kind"], "gpu")
+            gpu, = machine["ranks"]
+            self.assertIn("Emulated GPU", gpu["name"])
+            self.assertEqual(gpu["operations"]["product fp16"]["origin"], "measured")
+
+    def test_a_machine_without_gpus(self):
+        outcome = run("predict", "--calibrate", "m.json", environment=gpus(0))
+        self.assert_refused(outcome, "measures GPUs", "on machines with GPUs", "shipped machine files")
 
 
 class Choice(Case):

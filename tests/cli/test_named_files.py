@@ -3,7 +3,7 @@
 """Tests the files that a command line names: one file for two things, files that cannot be read or
 written, and names that are no names of files.
 
-SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py; SPEEDWELL_HAVE_SIMGRID as in test_predict.py.
+Variables as in test_cli.py.
 """
 
 import os
@@ -12,9 +12,9 @@ import shutil
 import struct
 import unittest
 
-from test_cli import COMMAND, SMALL, run, run_apart, shell
+from test_cli import COMMAND, PREDICTS, SMALL, needs_predictions, run, run_apart, shell
 from test_hpl import ONE_RUN, InFolder
-from test_predict import H200, needs_simgrid
+from test_predict import H200
 from test_solve import N, SYSTEM, matrix, npz_bytes, numpy_bytes
 
 ONE_TO_FILE = {**ONE_RUN, 4: "8"}
@@ -110,7 +110,7 @@ class OneFileTwice(InFolderOfFiles):
         self.assert_kept(("compare", "--json", "missing", "--plot", "dangling"), "both name", "--plot")
         self.assert_kept((*SMALL, "--json", "missing", "--trace", "dangling"), "both name", "--trace")
 
-    @needs_simgrid
+    @needs_predictions
     def test_machine(self):
         shutil.copy(H200, self.at("m.json"))
         self.links("m.json")
@@ -118,9 +118,6 @@ class OneFileTwice(InFolderOfFiles):
             for option in "--json", "--trace":
                 self.assert_kept((*PREDICT, "--machine", "m.json", option, name), "both name",
                                  "--machine", option)
-            for option in "--json", "--plot":
-                self.assert_kept((*PREDICT, "--machine", "m.json", "--scale", "1", option, name),
-                                 "both name", "--machine", option)
 
 
 class Unreadable(InFolderOfFiles):
@@ -144,7 +141,7 @@ class Unreadable(InFolderOfFiles):
                 self.assert_kept(("hpl", "-i", name), "cannot read", "HPL.dat of 31 lines", reason)
                 self.assert_kept((*SMALL, "--profile", name), "cannot read", "or none", reason)
 
-    @needs_simgrid
+    @needs_predictions
     def test_machine(self):
         for name, reason in {"./pipe": "no regular file", "/dev/zero": "no regular file",
                              "./sparse": "64 MiB"}.items():
@@ -281,13 +278,13 @@ class Words(InFolderOfFiles):
         odd = "a\x1b[31m\x07\nb\x7f"
         shown = r"a\x1b[31m\x07\nb\x7f"
         for words in (("mxp", "-N", odd), ("mxp", "--device", odd), ("mxp", "--gpus", odd), (odd,),
-                      ("mxp", odd), ("mxp", "--" + odd), ("predict", odd), ("solve", odd),
+                      ("mxp", odd), ("mxp", "--" + odd), ("solve", odd), *[("predict", odd)] * PREDICTS,
                       ("hpl", "-i", odd), ("mxp", "--json", odd + "/x"), ("mxp", "--profile", odd + "/x")):
             with self.subTest(words=words):
                 self.assert_kept(words, shown)
         long = "x" * 5000
         for words in (("mxp", "-N", long), ("mxp", "--gpus", long), (long,), ("mxp", long),
-                      ("mxp", "--" + long), ("predict", long), ("solve", long), ("hpl", "-i", long),
+                      ("mxp", "--" + long), ("solve", long), ("hpl", "-i", long), *[("predict", long)] * PREDICTS,
                       ("solve", long + ".npz:a"), ("mxp", "--json", long), ("mxp", "--profile", long)):
             self.assert_kept(words, "x" * 20 + "x...")
 

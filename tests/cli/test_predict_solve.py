@@ -6,17 +6,15 @@ machine. Variables and machines as in test_predict.py."""
 import json
 import unittest
 
-from test_cli import run
-from test_predict import CLUSTER, FP16_RATE, H200, H200_X8, Folder, HAVE_SIMGRID, ideal, with_values
-
-needs_simgrid = unittest.skipUnless(HAVE_SIMGRID, "speedwell-predict is not built without SimGrid")
+from test_cli import needs_predictions, run
+from test_predict import CLUSTER, FP16_RATE, H200, H200_X8, Folder, ideal, with_values
 
 
 def steps_of(report):
     return {step["precision"]: step for step in report["steps"]}
 
 
-@needs_simgrid
+@needs_predictions
 class Solve(Folder):
     def test_products_alone(self):
         """On an ideal machine an LU takes the time of its products; a complex product is four real
@@ -57,8 +55,7 @@ class Solve(Folder):
                     self.assertLess(seconds, 4 * floor)
 
     def test_sum(self):
-        report = self.predict("solve", "--machine", CLUSTER, "-N", "3000", "--ranks", "1",
-                              "--corrections", "5")
+        report = self.predict("solve", "--machine", H200, "-N", "3000", "--corrections", "5")
         for step in report["steps"]:
             self.assertAlmostEqual(step["time_seconds"],
                                    step["lu_seconds"] + 5 * step["correction_seconds"])
@@ -67,9 +64,10 @@ class Solve(Folder):
                          [3000, False, 1, 1, "solve", 5])
 
     def test_grids(self):
-        """Odd orders on several grids, of GPUs and of CPUs; more ranks than blocks."""
+        """Odd orders on several grids, in a node and in several; more ranks than blocks."""
         cases = [("solve", "--machine", machine, "-N", str(n), "-P", str(p), "-Q", str(q), *field)
-                 for machine in (H200_X8, CLUSTER) for n, p, q in ((2311, 1, 2), (4099, 2, 2), (100, 2, 4))
+                 for machine, n, p, q in ((H200_X8, 2311, 1, 2), (H200_X8, 4099, 2, 2), (H200_X8, 100, 2, 4),
+                                          (CLUSTER, 4099, 3, 4))
                  for field in ((), ("--complex",))]
         for words, report in zip(cases, self.predictions(*cases)):
             with self.subTest(words):
@@ -81,18 +79,17 @@ class Solve(Folder):
 
     def test_complex_takes_longer(self):
         """Four times the products; columns of panels, whose latencies count, are as many."""
-        for machine, n in (H200, "60000"), (CLUSTER, "8000"):
-            words = ("solve", "--machine", machine, "-N", n, "--ranks", "1")
-            real, complex_ = map(steps_of, self.predictions(words, (*words, "--complex")))
-            for precision, step in real.items():
-                ratio = complex_[precision]["lu_seconds"] / step["lu_seconds"]
-                with self.subTest(machine=machine, precision=precision, ratio=ratio):
-                    self.assertTrue(1.7 < ratio < 4.6)
+        words = ("solve", "--machine", H200, "-N", "60000")
+        real, complex_ = map(steps_of, self.predictions(words, (*words, "--complex")))
+        for precision, step in real.items():
+            ratio = complex_[precision]["lu_seconds"] / step["lu_seconds"]
+            with self.subTest(precision=precision, ratio=ratio):
+                self.assertTrue(1.7 < ratio < 4.6)
 
     def test_right_hand_sides(self):
         """Each more costs; many together cost less than one after the other; 1024 are refined in four
         blocks of 256."""
-        words = ("solve", "--machine", CLUSTER, "-N", "4000", "--ranks", "1", "--precision", "fp32")
+        words = ("solve", "--machine", H200, "-N", "4000", "--precision", "fp32")
         one, many, blocks, all_ = (
             report["steps"][0]["correction_seconds"]
             for report in self.predictions(words, *((*words, "--rhs", k) for k in ("256", "1024", "n"))))
@@ -101,14 +98,11 @@ class Solve(Folder):
         self.assertLess(blocks, all_)
 
     def test_precisions(self):
-        """Those for which the machine has rates; others on request, emulated by FP32's products."""
-        found = self.predictions(("solve", "--machine", CLUSTER, "-N", "2000", "--ranks", "1"),
-                                 ("solve", "--machine", H200, "-N", "2000"),
-                                 ("solve", "--machine", CLUSTER, "-N", "2000", "--ranks", "1",
-                                  "--precision", "fp16,fp32"))
+        """Those for which the machine has rates, or those that are asked for."""
+        found = self.predictions(("solve", "--machine", H200, "-N", "2000"),
+                                 ("solve", "--machine", H200, "-N", "2000", "--precision", "fp16,fp32"))
         self.assertEqual([list(steps_of(report)) for report in found],
-                         [["bf16", "fp32", "fp64"], ["bf16", "fp16", "fp16x3", "fp32", "fp64"],
-                          ["fp16", "fp32"]])
+                         [["bf16", "fp16", "fp16x3", "fp32", "fp64"], ["fp16", "fp32"]])
 
     def test_memory(self):
         """What does not fit is refused in its line; where nothing fits, the command ends."""

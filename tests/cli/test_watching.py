@@ -13,7 +13,7 @@ import re
 import tempfile
 import unittest
 
-from test_cli import Case, run
+from test_cli import Case, needs_predictions, run
 from test_memory import write_matrix
 
 MXP = ("mxp", "-N", "300", "--nb", "64", "--profile", "none")
@@ -194,8 +194,11 @@ class Watching(Case):
                               (("--monitor-power",), "value is missing")):
             words = (words,) if isinstance(words, str) else words
             self.assert_refused(run(*MXP, *words), needle)
-        self.assert_refused(run("predict", "mxp", "--machine", "h200", "--monitor"), "--monitor")
         self.assert_refused(run("mxp", "--monitor", "1", "--monitor", "2"), "more than once")
+
+    @needs_predictions
+    def test_nothing_to_watch_in_a_prediction(self):
+        self.assert_refused(run("predict", "mxp", "--machine", "h200", "--monitor"), "--monitor")
 
 
 if __name__ == "__main__":

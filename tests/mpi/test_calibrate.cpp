@@ -16,20 +16,22 @@ namespace speedwell::test::calibrate_tests {
 namespace {
 
 /// Emulated GPUs need none to be sure: nobody asks how fast they are.
-double seconds() {
-  return device_choice().device == DeviceKind::cuda ? 0.002 : 0.02;
+constexpr double seconds = 0.002;
+
+bool has_gpus() {
+  return device_choice().device == DeviceKind::cuda;
 }
 
-RunOptions run_options(int threads = 1) {
+RunOptions run_options() {
   RunOptions run;
-  run.threads = threads;
+  run.threads = 1;
   run.device = test::device_choice().device;
   run.comm = test::device_choice().comm;
   return run;
 }
 
-Calibration calibrated(int threads = 1, const std::optional<MachineModel>& earlier = {}) {
-  return calibrate(Machine(MPI_COMM_WORLD, run_options(threads)), earlier, seconds());
+Calibration calibrated(const std::optional<MachineModel>& earlier = {}) {
+  return calibrate(Machine(MPI_COMM_WORLD, run_options()), earlier, seconds);
 }
 
 /// Whether ranks share a GPU, which is refused.
@@ -40,14 +42,22 @@ bool share_gpus() {
   return gpus.size() < facts.gpus.size();
 }
 
-std::string refusal_with(const std::optional<MachineModel>& earlier, double time = seconds()) {
+std::string refusal_with(const std::optional<MachineModel>& earlier, double time = seconds) {
   const Machine machine(MPI_COMM_WORLD, run_options());
   return test::refusal_of([&] { calibrate(machine, earlier, time); });
 }
 
 }  // namespace
 
+TEST_CASE("a calibration without GPUs is refused in a line", "[calibrate]") {
+  if (has_gpus()) return;
+  CHECK(refusal_with({}) ==
+        "a calibration measures GPUs, and this run has none; allowed: on machines with GPUs, or "
+        "predictions with the shipped machine files (--machine h200)");
+}
+
 TEST_CASE("a calibration finds all numbers of a machine file, equal on all ranks", "[calibrate]") {
+  if (!has_gpus()) return;
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   if (share_gpus()) {
     CHECK_THAT(refusal_with({}), ContainsSubstring("several ranks share GPU"));
@@ -55,7 +65,6 @@ TEST_CASE("a calibration finds all numbers of a machine file, equal on all ranks
   }
   const Calibration found = calibrated();
   const MachineModel& machine = found.machine;
-  const bool gpu = test::device_choice().device == DeviceKind::cuda;
 
   // A whole file: parse_machine refuses one in which a number is missing, or is not positive.
   const std::string text = machine_text(machine);
@@ -64,9 +73,7 @@ TEST_CASE("a calibration finds all numbers of a machine file, equal on all ranks
   CHECK(machine_text(again) == text);
   for (const std::string& other : all.all_gather(text)) CHECK(other == text);
 
-  REQUIRE(machine.devices_of_rank.size() == 1);
-  const DeviceModel& device = machine.devices_of_rank[0];
-  CHECK(device.threads == (gpu ? 0 : 1));
+  const DeviceModel& device = machine.device;
   CHECK(device.start > 0);
   CHECK(device.bandwidth > 1e6);
   for (const auto& [path, figure] : again.figures) {
@@ -93,62 +100,42 @@ TEST_CASE("a calibration finds all numbers of a machine file, equal on all ranks
   const auto origin = [&](const char* path) { return again.figures.at(path).origin; };
   CHECK(origin("message") == (pair ? Origin::measured : Origin::assumed));
   CHECK(origin("test") == (pair ? Origin::measured : Origin::assumed));
-  if (machine.devices > 1)
-    CHECK(origin("link.bandwidth") == (pair && !gpu ? Origin::measured : Origin::assumed));
+  if (machine.devices > 1) CHECK(origin("link.bandwidth") == Origin::assumed);
 }
 
 TEST_CASE("a calibration keeps what it does not measure again", "[calibrate]") {
-  if (test::device_choice().device == DeviceKind::cuda) return;  // a GPU has one device entry
+  if (!has_gpus() || share_gpus()) return;
   const auto all = Communicator::duplicate(MPI_COMM_WORLD);
   MachineModel first = calibrated().machine;
   first.name = "mine";
   first.nodes = 7;
   first.topology = Topology::star;
   first.validation = "compared with runs";
-  first.devices_of_rank[0].bandwidth = 123;
-  for (const char* path :
-       {"message", "test", "link.latency", "link.bandwidth", "port.latency", "port.bandwidth"})
+  first.device.bandwidth = 123;
+  first.device.holds = false;
+  for (const char* path : {"message", "test", "port.latency", "port.bandwidth", "ranks[0].holds"})
     first.figures[path] = {1, Origin::datasheet, "by hand"};
-  first.link = {1, 1};
   first.message = first.test = 1;
   first.port = {5, 6};
 
-  const MachineModel both = calibrated(2, first).machine;
-  REQUIRE(both.devices_of_rank.size() == 2);
-  CHECK(both.name == "mine");
-  CHECK(both.nodes == 7);
-  CHECK(both.port.latency == 6);
-  CHECK(both.validation.empty());
-  CHECK(both.device(1).bandwidth == 123);
-  CHECK(both.device(1).operations.size() == first.device(1).operations.size());
-  CHECK(both.device(2).bandwidth > 1e6);
-  CHECK(both.device(2).operations.size() > 10);
-  CHECK(both.figures.at("ranks[1].threads").value == 2);
-  CHECK((both.message == 1) == (all.size() == 1));
-  CHECK((both.link.bandwidth == 1) == (all.size() == 1));
-
-  const MachineModel anew = calibrated(1, both).machine;
-  REQUIRE(anew.devices_of_rank.size() == 2);
-  CHECK(anew.device(1).bandwidth > 1e6);
-  CHECK(anew.device(2).bandwidth == both.device(2).bandwidth);
-  CHECK(anew.figures.at("ranks[1].bandwidth").value == both.device(2).bandwidth);
+  const MachineModel again = calibrated(first).machine;
+  CHECK(again.name == "mine");
+  CHECK(again.nodes == 7);
+  CHECK(again.port.latency == 6);
+  CHECK(again.validation.empty());
+  CHECK(again.device.bandwidth > 1e6);
+  CHECK_FALSE(again.device.holds);
+  CHECK(again.device.operations.size() == first.device.operations.size());
+  CHECK((again.message == 1) == (all.size() == 1));
 }
 
 TEST_CASE("a calibration refuses the file of another machine", "[calibrate]") {
+  if (!has_gpus() || share_gpus()) return;  // refused for that
   MachineModel other;
-  other.kind = DeviceKind::cpu;
-  other.devices_of_rank.resize(1);
-  other.devices_of_rank[0].name = "Abacus 3000";
-  if (share_gpus()) return;  // refused for that
-  const bool gpu = test::device_choice().device == DeviceKind::cuda;
-  if (!gpu) {
-    const std::string words = refusal_with(other);
-    CHECK_THAT(words, ContainsSubstring("the machine file is of 'Abacus 3000'"));
-    CHECK_THAT(words, ContainsSubstring("allowed"));
-    other.kind = DeviceKind::cuda;
-  }
-  CHECK_THAT(refusal_with(other),
-             ContainsSubstring(gpu ? "is of a machine with CPUs" : "is of a machine with GPUs"));
+  other.device.name = "Abacus 3000";
+  const std::string words = refusal_with(other);
+  CHECK_THAT(words, ContainsSubstring("the machine file is of 'Abacus 3000'"));
+  CHECK_THAT(words, ContainsSubstring("allowed"));
   for (const double time : {0., -1., std::numeric_limits<double>::infinity(), std::nan("")})
     CHECK_THAT(refusal_with(other, time), ContainsSubstring("allowed: seconds above 0"));
 }

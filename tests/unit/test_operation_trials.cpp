@@ -12,7 +12,7 @@ namespace speedwell::test::operation_trials_tests {
 TEST_CASE("operations can be repeated often: their numbers stay finite", "[calibrate]") {
   CpuDevice device(2);
   constexpr std::int64_t order = 128;
-  const OperationTrials trials(device, order, true);
+  const OperationTrials trials(device, order);
   for (int round = 0; round < 3; ++round)
     for (const OperationTrial& trial : trials.all()) {
       CAPTURE(name(trial.kind), name(trial.precision), trial.rows, trial.columns, trial.width);
@@ -24,7 +24,7 @@ TEST_CASE("operations can be repeated often: their numbers stay finite", "[calib
 
 TEST_CASE("every operation is timed at several shapes", "[calibrate]") {
   CpuDevice device(1);
-  const OperationTrials trials(device, OperationTrials::least_order, false);
+  const OperationTrials trials(device, OperationTrials::least_order);
   std::map<std::pair<OperationKind, Precision>, std::set<double>> works;
   for (const OperationTrial& trial : trials.all()) {
     CAPTURE(name(trial.kind), name(trial.precision), trial.rows, trial.columns, trial.width);
