@@ -149,6 +149,8 @@ def words_of_machine(result):
 
 def machine(s):
     """Writes the machine file of this GPU, with which `speedwell predict` predicts runs on it."""
+    if s.options.device == "cpu":
+        return s.note("machine file", "absent", "machine files are of GPUs")
     file = s.scratch / "machine.json"
     seconds = 0.02 if s.options.trial else clamp(0.8 * (s.remaining() - START), 2, 60)
     command = [s.programs / "speedwell", "predict", "--calibrate", file]

@@ -95,8 +95,10 @@ class Repeated(Case):
         self.assertEqual(step["repeated"]["ending"], "not through after 100 s")
         self.assert_nothing_left()
 
-    def test_nothing_is_repeated_on_a_processor(self):
+    def test_a_processor(self):
+        """Nothing is repeated, and there is no machine file."""
         self.check("--device", "cpu", FAKE="speedwell_device_tests:1")
+        self.assertEqual(self.step("machine file")["verdict"], "absent")
         self.assertEqual(self.step("device conformance")["verdict"], "failed")
         self.assertNotIn("repeated", self.step("device conformance"))
 
