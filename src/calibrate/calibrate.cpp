@@ -45,7 +45,7 @@ int multiprocessors_of(const std::string& description) {
   return std::max(1, number<int>(take_word(rest)).value_or(1));
 }
 
-/// "amd-epyc-9555" for "AMD EPYC 9555".
+/// "nvidia-h200" for "NVIDIA H200".
 std::string slug(const std::string& text) {
   std::string result;
   for (const char c : lower(text))
