@@ -239,9 +239,9 @@ int run(int& argc, char**& argv) {
   const MpiSession mpi(argc, argv);
   guard.reset();
   const SteadyClock clock;
-  const RunWatch between_runs(MPI_COMM_WORLD, clock, limit);
+  const RunWatch between_runs(comm_world(), clock, limit);
   const RunContext context(clock, between_runs.stalls());
-  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD, context);
+  const Communicator world = Communicator::duplicate(comm_world(), context);
   watch.reset();
   const Ending ending = ending_of([&] {
     const std::int64_t status = run_command(world, {argv, argv + argc});

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <speedwell/options.hpp>
-#include <speedwell/solve.hpp>
+#include <speedwell/solution.hpp>
 
 #include <array>
 #include <cstdint>

@@ -2,7 +2,8 @@
 #include "compare/gallery_contest.hpp"
 
 #include <fmt/format.h>
-#include <speedwell/solve.hpp>
+#include <speedwell/matrix.hpp>
+#include <speedwell/solution.hpp>
 
 #include <algorithm>
 #include <complex>

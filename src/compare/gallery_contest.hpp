@@ -5,7 +5,8 @@
 #pragma once
 
 #include <speedwell/options.hpp>
-#include <speedwell/solve.hpp>
+#include <speedwell/matrix.hpp>
+#include <speedwell/solution.hpp>
 
 #include <memory>
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "compare/gallery_residual.hpp"
 
-#include <speedwell/benchmark.hpp>
+#include <speedwell/benchmark_result.hpp>
 
 #include <algorithm>
 #include <cmath>

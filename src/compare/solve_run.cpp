@@ -2,7 +2,8 @@
 #include "compare/solve_run.hpp"
 
 #include <fmt/format.h>
-#include <speedwell/solve.hpp>
+#include <speedwell/matrix.hpp>
+#include <speedwell/solution.hpp>
 
 #include <memory>
 #include <utility>
