@@ -3,6 +3,7 @@
 /// The sources of a user's matrix and right-hand sides, and the destination of the solutions.
 #pragma once
 
+#include <speedwell/matrix.hpp>
 #include <speedwell/solution.hpp>
 
 #include <cstdint>
