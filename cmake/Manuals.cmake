@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Man pages and shell completions, which the command prints from its own table of options.
+# Man pages, which the command prints from its own table of options.
 set(manuals ${PROJECT_BINARY_DIR}/manuals)
 add_custom_command(OUTPUT ${manuals}/written
   COMMAND ${CMAKE_COMMAND} -DCOMMAND=$<TARGET_FILE:speedwell_command> -DFOLDER=${manuals}
           -P ${PROJECT_SOURCE_DIR}/cmake/WriteManuals.cmake
   DEPENDS speedwell_command ${PROJECT_SOURCE_DIR}/cmake/WriteManuals.cmake
-  COMMENT "Writing man pages and shell completions")
+  COMMENT "Writing man pages")
 add_custom_target(speedwell_manuals ALL DEPENDS ${manuals}/written)
 install(DIRECTORY ${manuals}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL)
-install(FILES ${manuals}/bash/speedwell OPTIONAL
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${manuals}/zsh/_speedwell OPTIONAL
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -65,7 +65,7 @@ speedwell_paper_layer(document document/*.cpp)
 speedwell_paper_layer(report report/document_check.cpp report/progress.cpp report/recorded_run.cpp
   report/recorded_sensors.cpp report/run_bounds.cpp report/same_run.cpp report/submission.cpp report/text_check.cpp)
 speedwell_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp app/command_table.cpp
-  app/completion.cpp app/examples.cpp app/man_page.cpp app/submission_folder.cpp app/suggestion.cpp
+  app/examples.cpp app/man_page.cpp app/submission_folder.cpp app/suggestion.cpp
   app/system_facts.cpp
   app/files.cpp app/monitor.cpp app/option.cpp app/output.cpp app/profile_place.cpp app/recorded_command.cpp)
 speedwell_paper_layer(paper paper/*.cpp)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Writes what COMMAND prints as man pages and completions into FOLDER. Where the command does not run,
+# Writes what COMMAND prints as man pages into FOLDER. Where the command does not run,
 # as one built for another machine, there are none.
 cmake_minimum_required(VERSION 3.22)
 function(write file)
@@ -21,6 +21,4 @@ foreach(page ${pages})
   string(REPLACE "\\-" "-" page "${page}")
   write(man1/speedwell-${page}.1 man ${page})
 endforeach()
-write(bash/speedwell completion bash)
-write(zsh/_speedwell completion zsh)
 file(WRITE ${FOLDER}/written "")

@@ -10,7 +10,6 @@
 #include <array>
 
 #include "app/command_table.hpp"
-#include "app/completion.hpp"
 #include "app/examples.hpp"
 #include "app/man_page.hpp"
 #include "app/option.hpp"
@@ -343,7 +342,7 @@ void take_operands(const CLI::App& app, const CommandWords& command,
 std::string text_of(const std::vector<CommandWords>& table, const CommandWords& command,
                     const std::string& topic) {
   for (const Positional& word : command.positionals) {
-    if (topic.empty() && !word.required) continue;
+    if (topic.empty()) continue;
     if (std::ranges::find(word.choices, topic) == word.choices.end()) {
       const std::string meant = suggestion(topic, word.choices);
       throw UsageError(fmt::format("{}: {} '{}'{} allowed: {}", command.name, word.name,
@@ -351,7 +350,6 @@ std::string text_of(const std::vector<CommandWords>& table, const CommandWords& 
                                    fmt::join(word.choices, ", ")));
     }
   }
-  if (command.name == "completion") return completion(table, topic);
   if (command.name == "man") return man_page(table, topic);
   return examples_text();
 }

@@ -124,13 +124,7 @@ std::vector<CommandWords> other_commands(Arguments& a) {
            {{"FOLDER", "Folder of the submission", &a.submission, {}, true}},
            {},
            false},
-          {"examples", Command::print, "Command lines to paste", {}, {}, false},
-          {"completion",
-           Command::print,
-           "Print the completions of options and values for a shell",
-           {{"SHELL", "Shell", &a.topic, {"bash", "zsh"}, true}},
-           {},
-           false}};
+          {"examples", Command::print, "Command lines to paste", {}, {}, false}};
 }
 
 CommandWords help_command(const std::vector<CommandWords>& others, Arguments& a) {

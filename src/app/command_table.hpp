@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The one table of the commands, their arguments and options. Reading the command line, the help,
-/// suggestions, shell completions and man pages come from it.
+/// suggestions and man pages come from it.
 #pragma once
 
 #include <string>

@@ -52,8 +52,9 @@ std::string option_entry(const Option& option) {
   const std::string value =
       option.is_flag() ? "" : fmt::format(" \\fI{}\\fR", roff(option.placeholder));
   std::string text = roff(option.help) + ".";
-  // The choices of an enumeration end its help already.
-  if (!option.is_flag() && choices_of(option).empty() && option.allowed != "a file name")
+  // The help of an enumeration has its choices already.
+  const std::string choices = option.allowed.substr(0, option.allowed.find(';'));
+  if (option.help.find(choices) == option.help.npos && option.allowed != "a file name")
     text += " Allowed: " + roff(option.allowed) + ".";
   return entry(names, value, text);
 }

@@ -37,18 +37,6 @@ std::vector<std::string> names_of(const Option& option) {
   return CLI::detail::split(option.names, ',');
 }
 
-std::vector<std::string> choices_of(const Option& option) {
-  constexpr const char* letters = "abcdefghijklmnopqrstuvwxyz0123456789-";
-  std::vector<std::string> words;
-  for (std::string word :
-       CLI::detail::split(option.allowed.substr(0, option.allowed.find(';')), ',')) {
-    CLI::detail::trim(word);
-    if (word.empty() || word.find_first_not_of(letters) != word.npos) return {};
-    words.push_back(std::move(word));
-  }
-  return words;
-}
-
 Option file(std::string names, std::string help, std::string& target) {
   return {std::move(names), "FILE", std::move(help), "a file name",
           [&target](const std::string& text) { target = text; }};

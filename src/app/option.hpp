@@ -55,9 +55,6 @@ Option flag(std::string names, std::string help, std::function<void()> set, std:
 /// The names of an option: "-N", "--n".
 std::vector<std::string> names_of(const Option& option);
 
-/// The words that an option's value may be; empty where it may be more than a few words.
-std::vector<std::string> choices_of(const Option& option);
-
 /// The row of an option in the table of ranges. @param names as in Option::names
 const OptionRange& range_of_names(const std::string& names);
 

@@ -26,8 +26,7 @@ foreach(file ${installed})
   endif()
 endforeach()
 
-foreach(file man/man1/speedwell.1 man/man1/speedwell-predict-mxp.1 bash-completion/completions/speedwell
-        zsh/site-functions/_speedwell)
+foreach(file man/man1/speedwell.1 man/man1/speedwell-predict-mxp.1)
   file(READ ${prefix}/share/${file} text)
   if(NOT text MATCHES "speedwell")
     message(FATAL_ERROR "${file} is not what the command prints")

@@ -5,7 +5,6 @@
 
 #include "app/arguments.hpp"
 #include "app/command_table.hpp"
-#include "app/completion.hpp"
 #include "app/environment_check.hpp"
 #include "app/examples.hpp"
 #include "app/man_page.hpp"
@@ -85,19 +84,6 @@ TEST_CASE("the nearest word is suggested where one is near") {
   CHECK(suggestion("--z", words).empty());  // a third of one letter
   CHECK(suggestion("", words).empty());
   CHECK(suggestion(std::string(100000, 'x'), words).empty());
-}
-
-TEST_CASE("values to choose from") {
-  Arguments arguments;
-  std::map<std::string, std::vector<std::string>> found;
-  for (const CommandWords& one : command_table(arguments))
-    for (const Option& option : one.options)
-      found[one.name + " " + names_of(option).back()] = choices_of(option);
-  CHECK(found.at("mxp --device") == std::vector<std::string>{"auto", "cpu", "cuda"});
-  CHECK(found.at("solve --equilibrate") == std::vector<std::string>{"on", "off"});
-  CHECK(found.at("compare --solvers").front() == "mxp");
-  for (const char* option : {"mxp --n", "mxp --json", "mxp --progress", "predict mxp --machine"})
-    CHECK(found.at(option).empty());
 }
 
 /// The refusal of these settings, for `speedwell mxp` with these words.
@@ -192,18 +178,14 @@ TEST_CASE("the ranks' environments are compared") {
   CHECK(here.contains("the version of MPI"));
 }
 
-TEST_CASE("man pages and completions name every option") {
+TEST_CASE("man pages name every option") {
   Arguments arguments;
   const std::vector<CommandWords> table = command_table(arguments);
-  const std::string bash = completion(table, "bash");
-  const std::string zsh = completion(table, "zsh");
   for (const CommandWords& one : table) {
     CHECK(man_page(table, "").find("speedwell " + one.name) != std::string::npos);
     const std::string page = man_page(table, page_of(one));
     for (const Option& option : one.options)
       for (std::string name : names_of(option)) {
-        CHECK(bash.find(name) != std::string::npos);
-        CHECK(zsh.find(name) != std::string::npos);
         for (std::size_t at = 0; (at = name.find('-', at)) != name.npos; at += 2)
           name.insert(at, "\\");
         CHECK(page.find("\\fB" + name + "\\fR") != std::string::npos);
