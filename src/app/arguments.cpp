@@ -15,7 +15,6 @@
 #include "app/option.hpp"
 #include "app/suggestion.hpp"
 #include "core/matrix_traits.hpp"
-#include "io/settings.hpp"
 #include "io/text.hpp"
 #include "revision.hpp"
 
@@ -177,9 +176,8 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
   if (arguments.command == Command::solve && p.n == 0)
     throw UsageError(fmt::format("-N, the order of A, is missing; allowed: {}",
                                  range_text<std::int64_t>(range_of("n"))));
-  for (const char* names :
-       {"--monitor", "--monitor-temperature", "--monitor-clock", "--monitor-power", "--settings",
-        "--save-settings", "--submission", "--blas"})
+  for (const char* names : {"--monitor", "--monitor-temperature", "--monitor-clock",
+                            "--monitor-power", "--submission", "--blas"})
     if (normalizer.given(names))
       throw UsageError(fmt::format("{}: nothing runs here; allowed without predict", names));
   if (normalizer.given("--profile"))
@@ -190,8 +188,7 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
 }
 
 /// Options with paths of files that rank 0 alone reads or writes.
-constexpr std::array of_rank_0{"--json",     "--baseline",      "--plot",      "--report",
-                               "--settings", "--save-settings", "--submission"};
+constexpr std::array of_rank_0{"--json", "--baseline", "--plot", "--report", "--submission"};
 
 /// What must be equal on all ranks: the command's options as they were given, but for the paths of
 /// files that rank 0 alone writes.
@@ -207,37 +204,6 @@ std::vector<OptionText> common_options(const CommandWords& command, const Argume
     all.push_back({names.substr(0, names.find(',')), traced ? "given" : normalizer.value(names)});
   }
   return all;
-}
-
-/// The options of a settings file as words of the command line, without those that are given.
-/// @throws UsageError that names a key which is no option
-std::vector<std::string> words_of(const Settings& settings, const CommandWords& command,
-                                  const Normalizer& given, const std::string& path) {
-  const auto refuse = [&](const std::string& why) {
-    throw UsageError(
-        fmt::format("cannot use the settings '{}': {}", printable(path, longest_path), why));
-  };
-  if (settings.command != command.name)
-    refuse(
-        fmt::format("command is '{}'; allowed: '{}'", printable(settings.command), command.name));
-  std::vector<std::string> words;
-  for (const auto& [key, value] : settings.options) {
-    std::string name = "--" + key;
-    std::ranges::replace(name, '_', '-');
-    const auto option = std::ranges::find_if(command.options, [&](const Option& one) {
-      return std::ranges::count(names_of(one), name) > 0 && one.names != "--settings";
-    });
-    if (option == command.options.end()) {
-      const std::string meant = suggestion(name, long_names(command));
-      refuse(fmt::format("unknown key '{}'{} allowed are the options of 'speedwell {} --help'",
-                         printable(key), meant.empty() ? ";" : meant, command.name));
-    } else if (option->is_flag() && value != "on") {
-      refuse(fmt::format("'{}' is {}; allowed: true", printable(key), printable(value)));
-    } else if (!given.given(option->once.empty() ? option->names : option->once)) {
-      words.push_back(option->is_flag() ? name : fmt::format("{}={}", name, value));
-    }
-  }
-  return words;
 }
 
 void settle(const CommandWords& command, const CLI::App& app, Arguments& arguments,
@@ -356,7 +322,7 @@ std::string text_of(const std::vector<CommandWords>& table, const CommandWords& 
 
 }  // namespace
 
-Arguments parse_arguments(const std::vector<std::string>& given, const std::string* settings) {
+Arguments parse_arguments(const std::vector<std::string>& given) {
   const std::vector<std::string> words = without_help(given);
   Arguments arguments;
   const std::vector<CommandWords> table = command_table(arguments);
@@ -377,12 +343,6 @@ Arguments parse_arguments(const std::vector<std::string>& given, const std::stri
   const Options none;
   Normalizer normalizer(is_known ? command->options : none);
   std::vector<std::string> rest = is_known ? normalizer(words) : words;
-  if (settings != nullptr && is_known) {
-    const std::string path = normalizer.value("--settings");
-    const std::vector<std::string> more =
-        normalizer(words_of(parse_settings(*settings, path), *command, normalizer, path));
-    rest.insert(rest.end(), more.begin(), more.end());
-  }
   std::reverse(rest.begin(), rest.end());  // CLI11 takes the last word first
   try {
     app.parse(rest);
@@ -404,15 +364,12 @@ Arguments parse_arguments(const std::vector<std::string>& given, const std::stri
   if (command->command == Command::verify && arguments.submission.empty())
     throw UsageError(
         "FOLDER, the submission to check, is missing; allowed: speedwell verify FOLDER");
-  const bool has_settings =
-      command->command != Command::info && command->command != Command::verify;
-  const bool is_whole = arguments.settings.empty() || settings != nullptr || arguments.predict.on;
   if (command->command == Command::print)
     arguments.text = text_of(table, *command, arguments.topic);
-  else if (has_settings && is_whole)
-    settle(*command, read, arguments, normalizer);
+  else if (command->command == Command::info || command->command == Command::verify)
+    arguments.command = command->command;
   else
-    arguments.command = command->command;  // or it is settled with the file's options
+    settle(*command, read, arguments, normalizer);
   return arguments;
 }
 

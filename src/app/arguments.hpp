@@ -86,8 +86,6 @@ struct Arguments {
   PredictArguments predict;
   CheckArguments check;
   MonitorArguments monitor;
-  std::string settings;          ///< path of options to read; empty: none
-  std::string save_settings;     ///< path to which the options of the same run are written
   std::string json;              ///< path; empty: no JSON
   std::string submission;        ///< bench: folder of a submission to write; verify: to check
   std::string plot;              ///< compare: path; empty: no picture
@@ -104,11 +102,8 @@ auto& run_options(auto& arguments) {
 }
 
 /// @param given the words of the command line after the program's name
-/// @param settings text of the file of --settings; null: not read yet. Its options count as given,
-///        but for those that the words give.
 /// @throws UsageError that names the option and what is allowed
-Arguments parse_arguments(const std::vector<std::string>& given,
-                          const std::string* settings = nullptr);
+Arguments parse_arguments(const std::vector<std::string>& given);
 
 /// The words as one line, quoted such that a shell reads the same words.
 std::string quoted(const std::vector<std::string>& words);

@@ -177,17 +177,10 @@ Options monitor_options(MonitorArguments& monitor) {
 }
 
 Options run_options(Arguments& arguments) {
-  return {number("--repeat", "Runs (default 1)", arguments.repeat),
-          json_option(arguments),
+  return {number("--repeat", "Runs (default 1)", arguments.repeat), json_option(arguments),
           file("--trace", "Write what every rank did when, as a Chrome trace (Perfetto opens it)",
                arguments.trace),
-          file("--settings", "Options of a file of --save-settings, where they are not given",
-               arguments.settings),
-          file("--save-settings",
-               "Write the options of the same run, with what Speedwell has chosen, as JSON",
-               arguments.save_settings),
-          profile_option(arguments),
-          blas_option(arguments)};
+          profile_option(arguments), blas_option(arguments)};
 }
 
 Options dat_option(Arguments& arguments) {

@@ -34,7 +34,6 @@
 #include "host/blas_kernels.hpp"
 #include "host/blas_library.hpp"
 #include "host/floating_point.hpp"
-#include "io/settings.hpp"
 
 namespace speedwell {
 namespace {
@@ -130,9 +129,8 @@ std::optional<int> run_alone(const std::vector<std::string>& words) {
   return std::max(status, lost_status());
 }
 
-/// The arguments of the command line and of the settings that it names, the same on all ranks.
-Arguments read_arguments(const Communicator& world, const std::vector<std::string>& words,
-                         std::vector<std::string>& notes) {
+/// The arguments of the command line, the same on all ranks.
+Arguments read_arguments(const Communicator& world, const std::vector<std::string>& words) {
   const std::vector<std::string> given(words.begin() + 1, words.end());
   Arguments arguments = agreed(world, [&] {
     allowed_cpu_isa();
@@ -141,16 +139,7 @@ Arguments read_arguments(const Communicator& world, const std::vector<std::strin
   });
   // Ranks of different commands would wait for each other's messages.
   require_equal_options(
-      world, {{"command", arguments.command == Command::print ? "help or version" : words[1]},
-              {"--settings", arguments.settings.empty() ? "" : "given"}});
-  if (!arguments.settings.empty()) {
-    std::string text;
-    on_rank_0(world, [&] { text = read_settings(arguments.settings); });
-    text = text_of_rank_0(world, std::move(text));
-    arguments = agreed(world, [&] { return parse_arguments(given, &text); });
-    notes.push_back(
-        fmt::format("options that are not given are those of '{}'", arguments.settings));
-  }
+      world, {{"command", arguments.command == Command::print ? "help or version" : words[1]}});
   arguments.program = words[0];
   if (!arguments.predict.on || arguments.command == Command::calibrate)
     agree(world, [&] { choose_blas(arguments); });
@@ -159,7 +148,7 @@ Arguments read_arguments(const Communicator& world, const std::vector<std::strin
 
 int run_command(const Communicator& world, const std::vector<std::string>& words) {
   std::vector<std::string> notes;
-  Arguments arguments = read_arguments(world, words, notes);
+  Arguments arguments = read_arguments(world, words);
   if (const std::string& kernels = settle_blas_kernels(); !kernels.empty() && !is_other_blas())
     notes.push_back(kernels);
   if (arguments.predict.on && arguments.command != Command::calibrate &&

@@ -93,7 +93,7 @@ class OneFileTwice(InFolderOfFiles):
     def test_standard_output_is_the_file_of_json_alone(self):
         self.put("A.mtx", SYSTEM)
         for words in (("solve", "A.mtx", "-o", "-"), ("solve", "A.mtx", "--report", "-"),
-                      (*SMALL, "--trace", "-"), (*SMALL, "--save-settings", "-")):
+                      (*SMALL, "--trace", "-")):
             self.assert_kept(words, words[-2], "only --json writes", "./-")
 
     def test_options(self):

@@ -10,7 +10,6 @@
 #include "app/man_page.hpp"
 #include "app/suggestion.hpp"
 #include "catch.hpp"
-#include "io/settings.hpp"
 
 namespace speedwell {
 namespace {
@@ -84,74 +83,6 @@ TEST_CASE("the nearest word is suggested where one is near") {
   CHECK(suggestion("--z", words).empty());  // a third of one letter
   CHECK(suggestion("", words).empty());
   CHECK(suggestion(std::string(100000, 'x'), words).empty());
-}
-
-/// The refusal of these settings, for `speedwell mxp` with these words.
-std::string refusal_of(const std::string& settings, std::vector<std::string> words = {}) {
-  words.insert(words.begin(), {"mxp", "--settings", "s.json"});
-  try {
-    parse_arguments(words, &settings);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-TEST_CASE("settings are options that are not given") {
-  const Settings settings{"mxp",
-                          {{"n", "100,200"},
-                           {"matrix", "fasi-higham"},
-                           {"kappa", "12.5"},
-                           {"seed", "18446744073709551615"},
-                           {"repeat", "3"}}};
-  const std::string text = settings_text(settings);
-  CHECK(parse_settings(text, "s.json").options == settings.options);
-  CHECK(text.find("[\n      100,\n      200\n    ]") != std::string::npos);
-  const std::vector<std::string> words{"mxp", "--settings", "s.json", "--repeat", "5"};
-  const Arguments read = parse_arguments(words, &text);
-  CHECK(read.choices.n == std::vector<std::int64_t>{100, 200});
-  CHECK(read.options.kappa == 12.5);
-  CHECK(read.options.seed == 18446744073709551615u);
-  CHECK(read.repeat == 5);
-  CHECK_FALSE(read.may_take_dat);
-  // What is given may need what the file has: only both together are checked.
-  const std::vector<std::string> rho{"mxp", "--settings", "s.json", "--rho", "0.25"};
-  CHECK(parse_arguments(rho).settings == "s.json");
-  CHECK(parse_arguments(rho, &text).options.rho == 0.25);
-}
-
-TEST_CASE("settings that are refused name the key") {
-  const auto with = [](const std::string& options) {
-    return R"({"schema": "speedwell-settings/1", "command": "mxp", "options": {)" + options + "}}";
-  };
-  CHECK(refusal_of(with("")).empty());
-  CHECK(refusal_of(with(R"("progress": true)")).empty());
-  for (const auto& [text, words] : std::vector<std::pair<std::string, std::string>>{
-           {"", "no JSON object"},
-           {"[1]", "no JSON object"},
-           {"{}", "'schema' is missing"},
-           {R"({"schema": "speedwell-settings/2", "command": "mxp", "options": {}})",
-            "schema is 'speedwell-settings/2'; allowed: 'speedwell-settings/1'"},
-           {R"({"schema": "speedwell-settings/1", "command": "hpl", "options": {}})",
-            "command is 'hpl'; allowed: 'mxp'"},
-           {R"({"schema": "speedwell-settings/1", "command": "mxp"})", "'options' is missing"},
-           {R"({"schema": "speedwell-settings/1", "command": "mxp", "options": {}, "x": 1})",
-            "unknown key 'x'"},
-           {with(R"("look_ahead": 1)"), "unknown key 'look_ahead'; did you mean '--lookahead'?"},
-           {with(R"("settings": "t.json")"), "unknown key 'settings'"},
-           {with(R"("n": 0)"), "'0' is not allowed"},
-           {with(R"("n": 300, "nb": 32, "n": 300)"), "key 'n' given more than once"},
-           {R"({"schema": "speedwell-settings/1", "options": {}, "command": "mxp", "options": {}})",
-            "key 'options' given more than once"},
-           {with(R"("n": null)"), "'n' is null"},
-           {with(R"("n": [])"), "'n' is []"},
-           {with(R"("n": [[1]])"), "'n' is [[1]]"},
-           {with(R"("progress": 1)"), "'progress' is 1; allowed: true"},
-           {with(R"("kappa": 10)"), "--kappa: allowed only with --matrix fasi-higham"}}) {
-    CAPTURE(text);
-    CHECK(refusal_of(text).find(words) != std::string::npos);
-    CHECK(refusal_of(text).find('\n') == std::string::npos);
-  }
 }
 
 TEST_CASE("the ranks' environments are compared") {
