@@ -21,7 +21,7 @@ ProfileEntry some_entry() {
   ProfileEntry entry;
   entry.key = {"a processor, 2 threads", Benchmark::mxp, Precision::bf16, Pivoting::none, 2, 3};
   entry.n = 16384;
-  entry.tuning = {768, 2, 4096};
+  entry.tuning = {768, 1, 4096};
   entry.gflops = 440.5;
   entry.default_gflops = 400.25;
   entry.date = "2026-01-02T03:04:05Z";
@@ -144,7 +144,7 @@ TEST_CASE("a profile that is damaged is refused in one line that names it") {
              ContainsSubstring("more than 32 deep"));
   nlohmann::json two_lines = document();
   two_lines["schema"] = "speedwell\nprofile";
-  CHECK_THAT(refusal(two_lines.dump()), ContainsSubstring("'speedwell\\nprofile'"));
+  CHECK_THAT(refusal(two_lines.dump()), ContainsSubstring(R"("speedwell\nprofile")"));
 }
 
 TEST_CASE("an entry with a value that is not allowed is refused, and the message names the value") {
@@ -164,7 +164,9 @@ TEST_CASE("an entry with a value that is not allowed is refused, and the message
   for (const nlohmann::json& bad : {nlohmann::json(0), nlohmann::json(-1), nlohmann::json(1.5),
                                     nlohmann::json(1e300), nlohmann::json(UINT64_MAX)})
     CHECK_THAT(with("nb", bad), ContainsSubstring("'nb'"));
-  CHECK_THAT(with("lookahead", std::int64_t{1} << 40), ContainsSubstring("'lookahead'"));
+  for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{2}, std::int64_t{1} << 40})
+    CHECK_THAT(with("lookahead", bad), ContainsSubstring("'lookahead'"));
+  CHECK(with("chunk", 0).empty());
   CHECK_THAT(with("precision", "fp8"), ContainsSubstring("'precision'"));
   CHECK_THAT(with("gflops", -1), ContainsSubstring("'gflops'"));
 }
