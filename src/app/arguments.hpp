@@ -101,9 +101,9 @@ auto& run_options(auto& arguments) {
   return arguments.command == Command::solve ? arguments.solve.options.run : arguments.options.run;
 }
 
-/// @param given the words of the command line after the program's name
+/// @param command_line its words after the program's name
 /// @throws UsageError that names the option and what is allowed
-Arguments parse_arguments(const std::vector<std::string>& given);
+Arguments parse_arguments(const std::vector<std::string>& command_line);
 
 /// The words as one line, quoted such that a shell reads the same words.
 std::string quoted(const std::vector<std::string>& words);

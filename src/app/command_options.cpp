@@ -209,7 +209,7 @@ Option rhs_option(const std::string& where, std::int64_t& target) {
   const std::string allowed = range_text<int>(range_of("rhs")) + ", or n: as many as the order";
   return {"--rhs", "NUMBER", where + "right-hand sides, or n: as many as the order (default 1)",
           allowed, [&target, allowed](const std::string& text) {
-            const auto value = text == "n" ? std::optional(0) : read<int>(text);
+            const auto value = text == "n" ? std::optional(0) : number<int>(text);
             if (!value || (text != "n" && !is_in(range_of("rhs"), *value)))
               reject("--rhs", text, allowed);
             target = *value;
