@@ -389,7 +389,7 @@ Options check_options(Arguments& a) {
              "Percent by which a figure may be worse than the median, or than in the baseline "
              "(default 2)",
              a.check.tolerance),
-      file("--baseline", "Compare with the figures of this file, which gets those of new nodes",
+      file("--baseline", "Compare with an earlier check, by the file of its --json",
            a.check.baseline),
       number("-P,--nprow", "Rows of the process grid (default: squarest grid)", run.nprow),
       number("-Q,--npcol", "Columns of the process grid", run.npcol),

@@ -41,6 +41,8 @@ inline constexpr Example examples[]{
     {"Find block size, look-ahead and chunk of this machine, for later runs",
      "speedwell tune --budget 120 --benchmark both"},
     {"Check all nodes of a job before a long run",
+     "mpirun -n 16 speedwell check --seconds 20 --json figures.json"},
+    {"Check them later, and compare with that check",
      "mpirun -n 16 speedwell check --seconds 20 --baseline figures.json"},
     {"Predict HPL-MxP on a node of eight H200", "speedwell predict mxp --machine h200-x8"},
     {"Predict what a complex system of order 50000 costs in each precision",

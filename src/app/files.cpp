@@ -42,6 +42,7 @@ CommandFiles files_of(const Arguments& arguments, const ProfilePlace& place, con
                       {"b", split_array_path(solve.b).path},
                       {"--profile", place.path},
                       {"--machine", predict.machine},
+                      {"--baseline", arguments.check.baseline},
                       {"standard output", "/dev/stdout"},
                       {"standard error", "/dev/stderr"}},
                      {{"-o", solve.x},
@@ -49,7 +50,6 @@ CommandFiles files_of(const Arguments& arguments, const ProfilePlace& place, con
                       {"--report", solve.report},
                       {"--trace", arguments.trace},
                       {"--plot", arguments.plot},
-                      {"--baseline", arguments.check.baseline},
                       {"--calibrate", predict.calibrate}}};
   if (dat != nullptr) {
     files.others.push_back({"-i,--dat", dat->path});
