@@ -22,9 +22,9 @@ double unix_time() {
 
 }  // namespace
 
-EnergyMeter::EnergyMeter(const Clock& clock, EnergyCounters counters) : clock_(clock) {
-  for (std::unique_ptr<EnergyCounter>& counter : counters) {
-    interval_ = std::min(interval_, counter->longest_gap() / reads_in_gap);
+EnergyMeter::EnergyMeter(const Clock& clock, std::vector<EnergyCounter> counters) : clock_(clock) {
+  for (EnergyCounter& counter : counters) {
+    interval_ = std::min(interval_, counter.longest_gap / reads_in_gap);
     meters_.push_back({std::move(counter), {}, clock.now(), "", {}});
   }
 }
@@ -34,10 +34,10 @@ void EnergyMeter::start() {
 }
 
 Sensed<> EnergyMeter::read(Meter& meter, double now) {
-  Sensed<> joules = meter.counter->joules();
+  Sensed<> joules = meter.counter.joules();
   if (!joules) return joules;
   const double gap = now - std::exchange(meter.read, now);
-  if (gap > meter.counter->longest_gap() && meter.fault.empty())
+  if (gap > meter.counter.longest_gap && meter.fault.empty())
     meter.fault = fmt::format("not read for {:.3g} s, which is too long for this counter", gap);
   return joules;
 }
@@ -46,7 +46,7 @@ void EnergyMeter::sample() {
   const std::lock_guard lock(mutex_);
   const double now = clock_.now();
   for (Meter& meter : meters_)
-    if (std::isfinite(meter.counter->longest_gap())) read(meter, now);
+    if (std::isfinite(meter.counter.longest_gap)) read(meter, now);
 }
 
 void EnergyMeter::mark() {
@@ -72,7 +72,7 @@ void EnergyMeter::mark() {
 std::vector<MeteredDomain> EnergyMeter::domains() const {
   const std::lock_guard lock(mutex_);
   std::vector<MeteredDomain> found;
-  for (const Meter& meter : meters_) found.push_back({meter.counter->domain(), meter.joules});
+  for (const Meter& meter : meters_) found.push_back({meter.counter.domain, meter.joules});
   return found;
 }
 

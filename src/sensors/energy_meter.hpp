@@ -24,12 +24,11 @@ struct MeteredDomain {
 /// that uses it, a node's to the first rank of the node.
 class EnergyMeter {
  public:
-  /// @param clock must live as long as the meter, as that of the counters must
-  EnergyMeter(const Clock& clock, EnergyCounters counters);
+  /// @param clock must live as long as the meter
+  EnergyMeter(const Clock& clock, std::vector<EnergyCounter> counters);
 
-  /// Starts a thread that reads counters between the marks, where some need it: sampled power ten
-  /// times a second, and what wraps around often enough that it cannot do so unseen. Without a
-  /// thread, intervals that are too long for a counter have no figure.
+  /// Starts a thread that reads between the marks what wraps around, often enough that it cannot do
+  /// so unseen. Without a thread, intervals that are too long for a counter have no figure.
   void start();
   /// Reads all counters, and ends an interval but at the first call. What is to be counted in the
   /// interval must be complete: a GPU's queues must be empty.
@@ -45,7 +44,7 @@ class EnergyMeter {
 
  private:
   struct Meter {
-    std::unique_ptr<EnergyCounter> counter;
+    EnergyCounter counter;
     Sensed<> latest;                 // J at the latest mark
     double read = 0;                 // when joules() last succeeded
     std::string fault;               // of the interval that has begun; empty for none

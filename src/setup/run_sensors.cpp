@@ -82,8 +82,8 @@ void RunSensors::prepare() {
   meter_.reset();
   phase_of_.clear();
   marked_ = false;
-  EnergyCounters counters = reads_node_ ? node_energy(files_) : EnergyCounters();
-  if (!gpu_.empty()) counters.push_back(gpu_energy(nvml().gpu(gpu_), gpu_name_, clock_));
+  auto counters = reads_node_ ? node_energy(files_) : std::vector<EnergyCounter>();
+  if (!gpu_.empty()) counters.push_back(gpu_energy(nvml().gpu(gpu_), gpu_name_));
   meter_.emplace(clock_, std::move(counters));
   meter_->start();
 }
