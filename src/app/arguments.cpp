@@ -26,10 +26,7 @@ namespace {
 CLI::App* add_command(CLI::App& parent, const CommandWords& command) {
   CLI::App* app = parent.add_subcommand(command.word(), command.help);
   for (const Positional& word : command.positionals)
-    app->add_option(word.name, *word.target,
-                    word.choices.empty() || word.choices.size() > 3
-                        ? word.help
-                        : fmt::format("{}: {}", word.help, fmt::join(word.choices, ", ")));
+    app->add_option(word.name, *word.target, word.help);
   for (const Option& option : command.options)
     if (option.is_flag())
       app->add_flag(option.names, option.help);
@@ -306,22 +303,6 @@ std::vector<std::string> without_help(const std::vector<std::string>& words) {
   return rest;
 }
 
-/// What a command prints that only prints.
-std::string text_of(const std::vector<CommandWords>& table, const CommandWords& command,
-                    const std::string& topic) {
-  for (const Positional& word : command.positionals) {
-    if (topic.empty()) continue;
-    if (std::ranges::find(word.choices, topic) == word.choices.end()) {
-      const std::string meant = suggestion(topic, word.choices);
-      throw UsageError(fmt::format("{}: {} '{}'{} allowed: {}", command.name, word.name,
-                                   printable(topic), meant.empty() ? " is not known;" : meant,
-                                   fmt::join(word.choices, ", ")));
-    }
-  }
-  if (command.name == "man") return man_page(table, topic);
-  return examples_text();
-}
-
 }  // namespace
 
 Arguments parse_arguments(const std::vector<std::string>& command_line) {
@@ -348,7 +329,9 @@ Arguments parse_arguments(const std::vector<std::string>& command_line) {
   take_words(command, given);
   given.store();
   if (command.command == Command::print)
-    arguments.text = text_of(table, command, arguments.topic);
+    arguments.text = command.name == "man"        ? man_page(table)
+                     : command.name == "examples" ? examples_text()
+                                                  : help_text(table, nullptr);
   else if (command.command == Command::info || command.command == Command::verify)
     arguments.command = command.command;
   else

@@ -69,7 +69,7 @@ struct Arguments {
   Command command = Command::print;
   std::string program = "speedwell";               ///< as it was started
   std::string text;                                ///< print: help, version and the like
-  std::string topic;                               ///< man: a command
+  std::string topic;                               ///< help: a command
   BenchmarkOptions options{.run = default_run()};  ///< mxp, hpl: without the values in `choices`
   HplDat choices =
       choices_of(BenchmarkOptions{});  ///< mxp, hpl: options that HPL.dat may give in their place
