@@ -33,7 +33,7 @@ target_compile_options(speedwell_paper_flags INTERFACE $<$<CONFIG:Release>:-O2> 
 target_compile_definitions(speedwell_paper_flags INTERFACE SMPI_NO_OVERRIDE_MALLOC
   SPEEDWELL_LIBRARY_VERSION="${PROJECT_VERSION}")
 target_link_libraries(speedwell_paper_flags INTERFACE speedwell_flags OpenMP::OpenMP_CXX fmt::fmt
-                      nlohmann_json::nlohmann_json CLI11::CLI11)
+                      nlohmann_json::nlohmann_json)
 
 # speedwell_paper_layer(name patterns...): the objects of a layer, of sources by their names below src/.
 # paper/host.cpp stands in the place of four of them.

@@ -59,8 +59,7 @@ case ${SPEEDWELL_MPI:=openmpi} in
   mpich) library_packages+=(libmpich-dev mpich) optimized=mpich ;;
   *) fail 2 "SPEEDWELL_MPI is '$SPEEDWELL_MPI'; allowed: openmpi, mpich" ;;
 esac
-command_packages=("${library_packages[@]}" libcli11-dev)
-build_packages=("${command_packages[@]}" "${further_packages[@]}")
+build_packages=("${library_packages[@]}" "${further_packages[@]}")
 
 say() { echo "$script: $*" >&2; }
 

@@ -25,7 +25,6 @@ class Speedwell(CMakePackage, CudaPackage):
     depends_on("cmake@3.22:", type="build")
     depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("cli11", type="build")
     depends_on("nlohmann-json", type="build")
 
     depends_on("mpi")

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <speedwell/error.hpp>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 
@@ -22,41 +21,43 @@ namespace speedwell {
 
 namespace {
 
-/// The command below `parent`, as CLI11 shows its help.
-CLI::App* add_command(CLI::App& parent, const CommandWords& command) {
-  CLI::App* app = parent.add_subcommand(command.word(), command.help);
-  for (const Positional& word : command.positionals)
-    app->add_option(word.name, *word.target, word.help);
-  for (const Option& option : command.options)
-    if (option.is_flag())
-      app->add_flag(option.names, option.help);
-    else
-      app->add_option_function<std::string>(option.names, option.set, option.help)
-          ->type_name(option.placeholder);
-  app->footer(footer_of(command));
-  return app;
-}
-
 std::string version_text() {
   return fmt::format("speedwell {} ({})", SPEEDWELL_VERSION, SPEEDWELL_REVISION);
 }
 
+/// A line of a list in a help.
+std::string help_line(const std::string& name, const std::string& help) {
+  constexpr std::size_t width = 28;
+  return name.size() < width ? fmt::format("  {:<{}}{}\n", name, width, help)
+                             : fmt::format("  {}\n  {:<{}}{}\n", name, "", width, help);
+}
+
 /// The help of a command; null: of all.
 std::string help_text(const std::vector<CommandWords>& table, const CommandWords* command) {
-  CLI::App app(tagline, "speedwell");
-  app.set_version_flag("-V,--version", version_text());
-  app.require_subcommand(0, 1);
-  std::string words;
-  const CLI::App* shown = &app;
-  for (const CommandWords& one : table) {
-    CLI::App* const parent = one.word() == one.name ? &app : app.get_subcommand("predict");
-    const CLI::App* const added = add_command(*parent, one);
-    if (&one != command) continue;
-    shown = added;
-    words = parent == &app ? "speedwell" : "speedwell predict";
+  std::string usage = "speedwell" + (command ? " " + command->name : "") + " [OPTIONS]";
+  std::string arguments;
+  std::string options = help_line("-h,--help", "Print this help message and exit");
+  if (command == nullptr) options += help_line("-V,--version", "Print the version and exit");
+  if (command != nullptr) {
+    for (const Positional& one : command->positionals) {
+      usage += one.required ? " " + one.name : fmt::format(" [{}]", one.name);
+      arguments += help_line(one.name, one.help);
+    }
+    for (const Option& one : command->options)
+      options += help_line(one.is_flag() ? one.names : one.names + " " + one.placeholder, one.help);
   }
-  app.get_subcommand("predict")->require_subcommand(0, 1);
-  return shown->help(words);
+  std::string commands;
+  for (const CommandWords& one : table)
+    if (one.name == (command ? command->name + " " : "") + one.word())
+      commands += help_line(one.word(), one.help);
+  if (!commands.empty()) usage += " [COMMAND]";
+  std::string text =
+      fmt::format("{}\nUsage: {}\n", command ? command->help : std::string(tagline), usage);
+  if (!arguments.empty()) text += "\nArguments:\n" + arguments;
+  text += "\nOptions:\n" + options;
+  if (!commands.empty()) text += "\nCommands:\n" + commands;
+  const std::string footer = command ? footer_of(*command) : "";
+  return footer.empty() ? text : fmt::format("{}\n{}\n", text, footer);
 }
 
 /// The names that an unknown word behind the command may have meant.

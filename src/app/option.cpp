@@ -12,6 +12,16 @@ namespace speedwell {
       fmt::format("{}: '{}' is not allowed; allowed: {}", option, printable(value), allowed));
 }
 
+std::vector<std::string> words_between_commas(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text)
+    if (c == ',')
+      words.emplace_back();
+    else
+      words.back() += c;
+  return words;
+}
+
 const OptionRange& range_of_names(const std::string& names) {
   std::string option = names.substr(names.rfind("--") + 2);
   std::ranges::replace(option, '-', '_');
@@ -35,7 +45,7 @@ Option flag(std::string names, std::string help, std::function<void()> set, std:
 }
 
 std::vector<std::string> names_of(const Option& option) {
-  return CLI::detail::split(option.names, ',');
+  return words_between_commas(option.names);
 }
 
 Option file(std::string names, std::string help, std::string& target) {

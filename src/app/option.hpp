@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -28,9 +27,12 @@ namespace speedwell {
 [[noreturn]] void reject(const std::string& option, std::string_view value,
                          const std::string& allowed);
 
+/// The words of "a,b"; an empty one where there is nothing before or behind a comma.
+std::vector<std::string> words_between_commas(const std::string& text);
+
 /// One option.
 struct Option {
-  std::string names;        ///< as CLI11 takes them: "-N,--n"
+  std::string names;        ///< separated by commas: "-N,--n"
   std::string placeholder;  ///< of the value in the help: "NUMBER"; empty: it takes no value
   std::string help;
   std::string allowed;  ///< allowed values, for messages
@@ -70,11 +72,9 @@ template <class Enum>
 std::optional<Enum> read_name(std::string_view text, const std::string& allowed) {
   const auto value = parse<Enum>(text);
   if (!value) return std::nullopt;
-  const std::vector<std::string> names = CLI::detail::split(allowed, ',');
-  const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& known_name) {
-    return CLI::detail::trim_copy(known_name) == name(*value);
-  });
-  return known ? value : std::nullopt;
+  const bool is_known =
+      (", " + allowed + ",").find(fmt::format(", {},", name(*value))) != std::string::npos;
+  return is_known ? value : std::nullopt;
 }
 
 /// The name of a value of the enumeration.
@@ -98,8 +98,7 @@ Option list(std::string names, std::string help, std::string allowed, std::vecto
   option.set = [&target, read_one, name = option.names,
                 range = option.allowed](const std::string& text) {
     target.clear();
-    // With a comma added, split() also returns the (empty) word after a comma at the end.
-    for (const std::string& word : CLI::detail::split(text + ",", ',')) {
+    for (const std::string& word : words_between_commas(text)) {
       const std::optional<T> value = read_one(word);
       if (!value) reject(name, text, range);
       target.push_back(*value);

@@ -163,7 +163,7 @@ def differences(command, helped, listed):
 
 def subcommands(*words):
     """The commands behind these words, each with its words: 'predict mxp'."""
-    for name in re.findall(r"^  (\w+) ", help_of(*words).partition("Subcommands:\n")[2], re.M):
+    for name in re.findall(r"^  (\w+) ", help_of(*words).partition("Commands:\n")[2], re.M):
         yield " ".join([*words, name])
         yield from subcommands(*words, name)
 

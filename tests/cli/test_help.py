@@ -26,7 +26,7 @@ def names_in_help(*words):
 class Help(Case):
     def test_order_of_commands(self):
         text = run("--help").out
-        self.assertEqual(re.findall(r"^  (\w+) ", text.partition("Subcommands:\n")[2], re.M), COMMANDS)
+        self.assertEqual(re.findall(r"^  (\w+) ", text.partition("Commands:\n")[2], re.M), COMMANDS)
         self.assertIn("Solves dense linear systems", text.splitlines()[0])
 
     def test_compare_names_its_solvers(self):

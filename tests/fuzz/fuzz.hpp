@@ -15,7 +15,7 @@
 
 namespace speedwell::fuzz {
 
-void command_line(std::string_view bytes);   ///< words of the command line, by way of CLI11
+void command_line(std::string_view bytes);   ///< words of the command line
 void hpl_dat(std::string_view bytes);        ///< the text of an HPL.dat, and the runs of its lists
 void machine(std::string_view bytes);        ///< a machine file; what is read can be written
 void matrix_market(std::string_view bytes);  ///< a Matrix Market file, whole and in two parts
