@@ -53,24 +53,14 @@ void prepare_cuda() {
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 }
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-ProfilePlace place_of_profile(const Arguments& arguments) {
-  return profile_place(arguments.profile, {.profile = environment("SPEEDWELL_PROFILE"),
-                                           .configuration = environment("XDG_CONFIG_HOME"),
-                                           .home = environment("HOME")});
-}
-
 /// Has the BLAS of --blas, or else of SPEEDWELL_BLAS, loaded before its first call.
 /// @throws UsageError
 void choose_blas(Arguments& arguments) {
-  if (arguments.blas.empty())
-    arguments.blas = environment("SPEEDWELL_BLAS");
-  else
+  const char* const named = std::getenv("SPEEDWELL_BLAS");
+  if (!arguments.blas.empty())
     ::setenv("SPEEDWELL_BLAS", arguments.blas.c_str(), 1);
+  else if (named != nullptr)
+    arguments.blas = named;
   is_other_blas();
 }
 
@@ -187,13 +177,13 @@ int run_command(const Communicator& world, const CommandLine& line) {
         notes.push_back(difference);
       }
       if (arguments.command == Command::solve)
-        return run_solve(world, arguments, place_of_profile(arguments), words, notes);
+        return run_solve(world, arguments, profile_place(arguments.profile), words, notes);
       if (arguments.command == Command::compare)
-        return run_compare(world, arguments, place_of_profile(arguments), words, notes);
+        return run_compare(world, arguments, profile_place(arguments.profile), words, notes);
       if (arguments.command == Command::check) return run_check(world, arguments, words, notes);
       if (arguments.command == Command::tune)
-        return run_tune(world, arguments, place_of_profile(arguments), words, notes);
-      return run_benchmarks(world, arguments, place_of_profile(arguments), words, notes);
+        return run_tune(world, arguments, profile_place(arguments.profile), words, notes);
+      return run_benchmarks(world, arguments, profile_place(arguments.profile), words, notes);
     case Command::calibrate:
       return run_calibration(world, arguments);
     case Command::info: {

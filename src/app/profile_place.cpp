@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <speedwell/error.hpp>
 
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -58,17 +59,21 @@ std::string usable_text(const ProfilePlace& place, std::vector<std::string>& not
 
 }  // namespace
 
-ProfilePlace profile_place(const std::string& option, const ProfileEnvironment& environment) {
+ProfilePlace profile_place(const std::string& option) {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
   const auto named = [](const std::string& value, const char* by) {
     return ProfilePlace{value == "none" ? "" : value, by};
   };
   if (!option.empty()) return named(option, option_name);
-  if (!environment.profile.empty()) return named(environment.profile, "SPEEDWELL_PROFILE");
+  if (const std::string profile = variable("SPEEDWELL_PROFILE"); !profile.empty())
+    return named(profile, "SPEEDWELL_PROFILE");
   // By the XDG base directory specification, a path that is not absolute is to be ignored.
-  if (fs::path(environment.configuration).is_absolute())
-    return {(fs::path(environment.configuration) / "speedwell" / "profile.json").string(), ""};
-  if (fs::path(environment.home).is_absolute())
-    return {(fs::path(environment.home) / ".config" / "speedwell" / "profile.json").string(), ""};
+  for (const fs::path& folder :
+       {fs::path(variable("XDG_CONFIG_HOME")), fs::path(variable("HOME")) / ".config"})
+    if (folder.is_absolute()) return {(folder / "speedwell" / "profile.json").string(), ""};
   return {};
 }
 
