@@ -172,7 +172,8 @@ class Check(Case):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             with self.subTest(text):
-                self.assert_refused(run(*CHECK, "--baseline", path), "--baseline", "allowed: a file that speedwell check --json")
+                self.assert_refused(run(*CHECK, "--baseline", path), "--baseline",
+                                    "allowed: a file that speedwell check --json")
         for path in self.at("none.json"), self.folder:
             self.assert_refused(run(*CHECK, "--baseline", path), "--baseline", path)
 
