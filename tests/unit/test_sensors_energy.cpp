@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of energy, their intervals between marks, and the sums of a report.
+// Counters of energy, what phases took of it, and the sums of a report.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -34,15 +34,15 @@ std::vector<std::string> names(const std::vector<EnergyCounter>& counters) {
   return found;
 }
 
-/// The J of the first domain in each interval; the reason where there are none.
-std::vector<std::string> intervals(const EnergyMeter& meter) {
+/// The J of the first domain in each phase; the reason where there are none.
+std::vector<std::string> phases_of(const EnergyMeter& meter) {
   std::vector<std::string> found;
   const MeteredDomain first = meter.domains().at(0);
   for (const Sensed<>& joules : first.joules)
     found.push_back(joules ? fmt::format("{}", *joules) : joules.why_none());
   return found;
 }
-using Intervals = std::vector<std::string>;
+using Phases = std::vector<std::string>;
 
 TEST_CASE("RAPL: packages and their DRAM, each once") {
   const FakeTree tree;
@@ -69,33 +69,32 @@ TEST_CASE("RAPL: a counter that wraps around goes on") {
   };
   write_zone(tree, "intel-rapl:0", "package-0", "999000000\n");
   SetClock clock;
-  EnergyMeter meter(clock, node_energy(tree.files()));
-  meter.mark();
+  EnergyMeter meter(clock, node_energy(tree.files()), 2);
+  meter.mark({});
   set("2000000\n");
-  meter.mark();
+  meter.mark(0);
   for (const char* energy : {"900000000\n", "800000000\n", "700000000\n"}) {  // twice around
     clock.time += 0.4;
     set(energy);
     meter.sample();
   }
-  meter.mark();
-  CHECK(intervals(meter) == Intervals{"3", "2698"});
+  meter.mark(1);
+  CHECK(phases_of(meter) == Phases{"3", "2698"});
 }
 
-TEST_CASE("RAPL: a wrap that may have been missed is no figure, and the next interval has one") {
+TEST_CASE("RAPL: a wrap that may have been missed is no figure, and the next phase has one") {
   const FakeTree tree;
   write_zone(tree, "intel-rapl:0", "package-0", "1000000\n");
   SetClock clock;
-  EnergyMeter meter(clock, node_energy(tree.files()));
-  clock.time = 100;  // before the first interval
-  meter.mark();
+  EnergyMeter meter(clock, node_energy(tree.files()), 2);
+  clock.time = 100;  // before the first phase
+  meter.mark({});
   clock.time += 0.6;
   meter.sample();
-  meter.mark();
+  meter.mark(0);
   tree.write(powercap + "intel-rapl:0/energy_uj", "3000000\n");
-  meter.mark();
-  CHECK(intervals(meter) ==
-        Intervals{"not read for 0.6 s, which is too long for this counter", "2"});
+  meter.mark(1);
+  CHECK(phases_of(meter) == Phases{"not read for 0.6 s, which is too long for this counter", "2"});
 }
 
 TEST_CASE("RAPL: what cannot be read says why") {
@@ -119,18 +118,19 @@ TEST_CASE("RAPL: what cannot be read says why") {
   CHECK(node_energy(tree.files()).at(0).joules().why_none() == "energy_uj: Is a directory");
 }
 
-TEST_CASE("RAPL: a file that cannot be read at one mark spoils its two intervals alone") {
+TEST_CASE("RAPL: a file that cannot be read at one mark spoils two phases alone") {
   const FakeTree tree;
   write_zone(tree, "intel-rapl:0", "package-0", "1000000\n");
   const SetClock clock;
-  EnergyMeter meter(clock, node_energy(tree.files()));
-  meter.mark();
+  EnergyMeter meter(clock, node_energy(tree.files()), 4);
+  meter.mark({});
+  std::size_t phase = 0;
   for (const std::string energy : {"beyond", "4000000\n", "6000000\n", "1000000001\n"}) {
     tree.write(powercap + "intel-rapl:0/energy_uj", energy);
-    meter.mark();
+    meter.mark(phase++);
   }
-  CHECK(intervals(meter) == Intervals{"energy_uj holds no number", "energy_uj holds no number", "2",
-                                      "energy_uj is beyond its range"});
+  CHECK(phases_of(meter) == Phases{"energy_uj holds no number", "energy_uj holds no number", "2",
+                                   "energy_uj is beyond its range"});
 }
 
 TEST_CASE("pm_counters: the node and its parts, with and without a time") {
@@ -159,25 +159,25 @@ TEST_CASE("a counter that starts again is no figure") {
   tree.write(cray + "energy", "500 J\n");
   std::vector<EnergyCounter> counters = node_energy(tree.files());
   const SetClock clock;
-  EnergyMeter meter(clock, {std::move(counters.at(1))});
-  meter.mark();
+  EnergyMeter meter(clock, {std::move(counters.at(1))}, 2);
+  meter.mark({});
   tree.write(cray + "energy", "20 J\n");
-  meter.mark();
+  meter.mark(0);
   tree.write(cray + "energy", "30 J\n");
-  meter.mark();
-  CHECK(intervals(meter) == Intervals{"the counter went back", "10"});
+  meter.mark(1);
+  CHECK(phases_of(meter) == Phases{"the counter went back", "10"});
 }
 
 TEST_CASE("a GPU's energy by its counter, whose difference is exact") {
   const FakeNvml fake;
   const SetClock clock;
-  EnergyMeter meter(clock, {gpu_energy(fake.gpu(), "GPU 5")});
-  meter.mark();
+  EnergyMeter meter(clock, {gpu_energy(fake.gpu(), "GPU 5")}, 2);
+  meter.mark({});
   fake.set("ENERGY", "5000000012500");
-  meter.mark();
+  meter.mark(0);
   fake.set("ENERGY", "error 15");
-  meter.mark();
-  CHECK(intervals(meter) == Intervals{"12.5", "the GPU is lost"});
+  meter.mark(1);
+  CHECK(phases_of(meter) == Phases{"12.5", "the GPU is lost"});
   CHECK(meter.domains()[0].domain.name == "GPU 5");
   CHECK(name(meter.domains()[0].domain.source) == "NVML energy counter");
 }
@@ -195,15 +195,14 @@ TEST_CASE("the meter's thread reads between the marks, and ends before its count
   const SteadyClock clock;
   {
     const auto count = [&readings] { return Sensed<>(static_cast<double>(++readings)); };
-    EnergyMeter meter(clock, {{{"package-0", EnergyKind::package}, count, 0.02}});
+    EnergyMeter meter(clock, {{{"package-0", EnergyKind::package}, count, 0.02}}, 1);
     meter.start();
-    meter.mark();
+    meter.mark({});
     const double begin = clock.now();
     while (readings < 5 && clock.now() < begin + 60) std::this_thread::yield();
-    meter.mark();
-    const std::vector<double> times = meter.unix_times();
-    REQUIRE(times.size() == 2);
-    CHECK(times[1] >= times[0]);
+    meter.mark(0);
+    const auto [begin_time, end_time] = meter.unix_times();
+    CHECK(end_time >= begin_time);
     CHECK(meter.domains().at(0).joules.size() == 1);
   }
   CHECK(readings >= 5);
