@@ -34,15 +34,12 @@ std::string help_line(const std::string& name, const std::string& help) {
 
 /// The help of a command; null: of all.
 std::string help_text(const std::vector<CommandWords>& table, const CommandWords* command) {
-  std::string usage = "speedwell" + (command ? " " + command->name : "") + " [OPTIONS]";
+  std::string usage = (command ? usage_of(*command) : "speedwell") + " [OPTIONS]";
   std::string arguments;
   std::string options = help_line("-h,--help", "Print this help message and exit");
   if (command == nullptr) options += help_line("-V,--version", "Print the version and exit");
   if (command != nullptr) {
-    for (const Positional& one : command->positionals) {
-      usage += one.required ? " " + one.name : fmt::format(" [{}]", one.name);
-      arguments += help_line(one.name, one.help);
-    }
+    for (const Positional& one : command->positionals) arguments += help_line(one.name, one.help);
     for (const Option& one : command->options)
       options += help_line(one.is_flag() ? one.names : one.names + " " + one.placeholder, one.help);
   }
@@ -74,11 +71,11 @@ std::vector<std::string> long_names(const CommandWords& command) {
 void take_words(const CommandWords& command, const GivenOptions& given) {
   const auto refuse = [&](const char* kind, const std::string& word, const std::string& meant) {
     throw UsageError(fmt::format("unknown {} '{}'{} allowed are those of 'speedwell {} --help'",
-                                 kind, printable(word), meant.empty() ? ";" : meant, command.name));
+                                 kind, printable(word), meant, command.name));
   };
   auto next = command.positionals.begin();
   const auto take = [&](const std::string& word) {
-    if (next == command.positionals.end() || word.empty()) refuse("argument", word, "");
+    if (next == command.positionals.end() || word.empty()) refuse("argument", word, ";");
     *next++->target = word;
   };
   for (const std::string& word : given.others()) {
@@ -88,10 +85,7 @@ void take_words(const CommandWords& command, const GivenOptions& given) {
   }
   for (const std::string& word : given.operands()) take(word);
   if (next == command.positionals.end() || !next->required) return;
-  std::string usage = command.name;
-  for (const Positional& one : command.positionals)
-    usage += one.required ? " " + one.name : fmt::format(" [{}]", one.name);
-  throw UsageError(fmt::format("{} is missing; allowed: speedwell {}", next->name, usage));
+  throw UsageError(fmt::format("{} is missing; allowed: {}", next->name, usage_of(command)));
 }
 
 /// The options for values that HPL.dat gives too.
@@ -267,11 +261,11 @@ void settle(const CommandWords& command, Arguments& arguments, const GivenOption
   for (const CommandWords& one : table)
     if (one.word() == one.name) names.push_back(one.name);
   names.insert(names.end(), {"--help", "--version"});
-  const std::string meant = words.empty() ? "" : suggestion(words[0], names);
-  throw UsageError(fmt::format(
-      "{}{} allowed: {}",
-      words.empty() ? "no command" : fmt::format("unknown command '{}'", printable(words[0])),
-      meant.empty() ? ";" : meant, fmt::join(names, ", ")));
+  const std::string what =
+      words.empty()
+          ? "no command;"
+          : fmt::format("unknown command '{}'{}", printable(words[0]), suggestion(words[0], names));
+  throw UsageError(fmt::format("{} allowed: {}", what, fmt::join(names, ", ")));
 }
 
 /// The command that the words name. @throws UsageError where they name none
@@ -283,10 +277,9 @@ const CommandWords& command_of(const std::vector<CommandWords>& table,
                                          &CommandWords::name);
   if (command != table.end()) return *command;
   if (!is_predicted) refuse_command(table, words);
-  const std::string meant = suggestion(words[1], {"mxp", "hpl", "bench", "solve"});
   throw UsageError(
       fmt::format("predict '{}'{} allowed: mxp, hpl, bench, solve, or --calibrate FILE",
-                  printable(words[1]), meant.empty() ? "?" : meant));
+                  printable(words[1]), suggestion(words[1], {"mxp", "hpl", "bench", "solve"})));
 }
 
 /// "help COMMAND" as "COMMAND --help", and "help" alone as "--help"; other words as they are.

@@ -139,6 +139,13 @@ std::vector<CommandWords> command_table(Arguments& a) {
   return all;
 }
 
+std::string usage_of(const CommandWords& command) {
+  std::string text = "speedwell " + command.name;
+  for (const Positional& one : command.positionals)
+    text += one.required ? " " + one.name : fmt::format(" [{}]", one.name);
+  return text;
+}
+
 std::string footer_of(const CommandWords& command) {
   if (!command.computes) return "";
   const bool has_profile = std::ranges::any_of(

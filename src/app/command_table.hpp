@@ -41,6 +41,9 @@ struct CommandWords {
 /// All commands, in the order of the help. What is read is stored in `arguments`.
 std::vector<CommandWords> command_table(Arguments& arguments);
 
+/// "speedwell solve A [b]"
+std::string usage_of(const CommandWords& command);
+
 /// What the help of a command says below its options: environment and exit status.
 std::string footer_of(const CommandWords& command);
 

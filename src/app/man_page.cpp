@@ -47,14 +47,11 @@ std::string option_entry(const Option& option) {
 }
 
 std::string command_text(const CommandWords& command) {
-  std::string synopsis = "speedwell " + command.name;
   std::string entries;
-  for (const Positional& one : command.positionals) {
-    synopsis += one.required ? " " + one.name : fmt::format(" [{}]", one.name);
+  for (const Positional& one : command.positionals)
     entries += entry(fmt::format("\\fI{}\\fR", one.name), "", roff(one.help) + ".");
-  }
   for (const Option& option : command.options) entries += option_entry(option);
-  return fmt::format(".SS \"{}\"\n{}.\n{}", roff(synopsis), roff(command.help), entries);
+  return fmt::format(".SS \"{}\"\n{}.\n{}", roff(usage_of(command)), roff(command.help), entries);
 }
 
 }  // namespace
