@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "bench/campaign.hpp"
 #include "bench/tune_search.hpp"
 #include "compare/contest.hpp"
 #include "core/option_text.hpp"

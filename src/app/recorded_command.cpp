@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/arguments.hpp"
+#include "bench/campaign.hpp"
 #include "document/option_json.hpp"
 #include "io/text.hpp"
 #include "report/json_fields.hpp"

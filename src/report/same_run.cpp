@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "bench/campaign.hpp"
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
 #include "core/option_range.hpp"
