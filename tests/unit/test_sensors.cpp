@@ -182,18 +182,15 @@ TEST_CASE("a ticker ticks, survives what a step throws, and ends within a sleep"
   std::atomic<int> ticks = 0;
   std::promise<void> third;
   Ticker ticker;
-  CHECK(ticker
-            .start(0.001,
-                   [&] {
-                     if (++ticks == 3) third.set_value();
-                     throw std::bad_alloc();
-                   })
-            .empty());
+  ticker.start(0.001, [&] {
+    if (++ticks == 3) third.set_value();
+    throw std::bad_alloc();
+  });
   REQUIRE(third.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready);
   ticker.stop();
   const int at_stop = ticks;
   Ticker asleep;
-  CHECK(asleep.start(1e6, [] {}).empty());
+  asleep.start(1e6, [] {});
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   asleep.stop();  // would last for days
   CHECK(ticks == at_stop);
