@@ -132,7 +132,6 @@ Profile profile_of(const std::string& content) {
   Profile profile;
   for (const ordered_json& entry : list(document, "entries"))
     profile.put(read_fields<ProfileEntry>(entry));
-  if (!document.contains("rates")) return profile;  // of the first versions
   for (const ordered_json& one : list(document, "rates")) {
     const auto rate = read_fields<ProfileRate>(one);
     if (rate.gflops == 0 || rate.gflops > most_gflops)

@@ -205,7 +205,8 @@ class LaterRuns(Folder):
 
     def test_options_come_first(self):
         self.mark()
-        other = self.write(json.dumps({"schema": "speedwell-profile/1", "entries": []}), self.at("e.json"))
+        empty = {"schema": "speedwell-profile/1", "entries": [], "rates": []}
+        other = self.write(json.dumps(empty), self.at("e.json"))
         outcomes = at_once([
             lambda: self.run(*MXP, "--nb", "50"),
             lambda: self.run(*MXP, "--lookahead", "0", "--chunk", "77"),
