@@ -75,7 +75,9 @@ void take_words(const CommandWords& command, const GivenOptions& given) {
   };
   auto next = command.positionals.begin();
   const auto take = [&](const std::string& word) {
-    if (next == command.positionals.end() || word.empty()) refuse("argument", word, ";");
+    if (next == command.positionals.end()) refuse("argument", word, ";");
+    if (word.empty())
+      throw UsageError(fmt::format("{} has no name; allowed: {}", next->name, usage_of(command)));
     *next++->target = word;
   };
   for (const std::string& word : given.others()) {
