@@ -59,7 +59,7 @@ speedwell_paper_layer(device device/buffer.cpp device/device.cpp device/device_t
 speedwell_paper_layer(cuda ${speedwell_cuda_device})
 set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-speedwell_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/choices.cpp compare/comparison.cpp
+speedwell_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/choices.cpp
   bench/first_steps.cpp bench/rules.cpp bench/run_tracer.cpp bench/step_window.cpp)
 speedwell_paper_layer(document document/*.cpp)
 speedwell_paper_layer(report report/document_check.cpp report/progress.cpp report/recorded_run.cpp

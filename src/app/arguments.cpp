@@ -144,7 +144,7 @@ void settle_gallery(CompareOptions& compare, const Normalizer& normalizer) {
     if (solver == SolverKind::mxp || solver == SolverKind::hpl)
       throw UsageError(fmt::format(
           "--solvers {}: not allowed with {}; allowed there: solve, dgesv, dsgesv, dgesvx, dgesvxx",
-          name(solver), matrix));
+          traits(solver).name, matrix));
 }
 
 void require_files(const CLI::App& app, const SolveArguments& files) {
@@ -191,7 +191,7 @@ void require_use_of_prediction(const Arguments& arguments, const Normalizer& nor
 }
 
 /// Options with paths of files that rank 0 alone reads or writes.
-constexpr std::array of_rank_0{"--json",     "--baseline",      "--plot",      "--report",
+constexpr std::array of_rank_0{"--json",     "--baseline",      "--report",
                                "--settings", "--save-settings", "--submission"};
 
 /// What must be equal on all ranks: the command's options as they were given, but for the paths of

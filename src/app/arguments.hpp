@@ -12,7 +12,7 @@
 
 #include "bench/campaign.hpp"
 #include "bench/tune_search.hpp"
-#include "compare/contest.hpp"
+#include "compare/comparison.hpp"
 #include "core/option_text.hpp"
 #include "io/hpl_dat.hpp"
 
@@ -90,7 +90,6 @@ struct Arguments {
   std::string save_settings;     ///< path to which the options of the same run are written
   std::string json;              ///< path; empty: no JSON
   std::string submission;        ///< bench: folder of a submission to write; verify: to check
-  std::string plot;              ///< compare: path; empty: no picture
   std::string trace;             ///< path; empty: no trace
   std::string profile;           ///< path, or "none"; empty: as profile_place() says
   std::string blas;              ///< library to call (host/blas_library.hpp); empty: SPEEDWELL_BLAS

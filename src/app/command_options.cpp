@@ -224,8 +224,8 @@ Option rhs_option(const std::string& where, std::int64_t& target) {
 }
 
 std::optional<SolverKind> read_solver(std::string_view word) {
-  for (const auto& [solver, name] : solver_names)
-    if (name == word) return solver;
+  for (const SolverTraits& one : solver_table)
+    if (one.name == word) return one.solver;
   return std::nullopt;
 }
 
@@ -257,7 +257,6 @@ Options contest_options(Arguments& a) {
       hpl_nb_option(a),
       number("--repeat", "Rounds; every solver runs once in each (default 3)", a.repeat),
       json_option(a),
-      file("--plot", "Draw the rates against N, with their ceilings, as SVG (by gnuplot)", a.plot),
   };
 }
 

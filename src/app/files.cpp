@@ -50,7 +50,6 @@ CommandFiles files_of(const Arguments& arguments, const ProfilePlace& place, con
                       {"--save-settings", arguments.save_settings},
                       {"--report", solve.report},
                       {"--trace", arguments.trace},
-                      {"--plot", arguments.plot},
                       {"--baseline", arguments.check.baseline},
                       {"--calibrate", predict.calibrate}}};
   if (dat != nullptr) {

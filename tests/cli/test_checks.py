@@ -380,9 +380,9 @@ class Records(unittest.TestCase):
 
     def test_a_comparison(self):
         row = {"solver": "mxp", "precision": "bf16", "nb": 64, "ranks": 1, "gflops": {"best": 90.978814, "median": 80.5},
-               "seconds": 1.0 / 3, "median_seconds": 0.5, "over_dgesv": None, "passed": True,
-               "turns": [{"seconds": 0.5, "level": {"error": 1e-15, "matrix": {"overflowed": 0}}}]}
-        ceiling = {"name": "dgemm", "rate": {"best": 10.0, "median": 9.0}, "best_shape": "4 x 4", "threads": 2}
+               "seconds": 1.0 / 3, "median_seconds": 0.5, "over_dgesv": None, "error": 1e-15, "passed": True,
+               "turns": [{"seconds": 0.5, "error": 1e-15, "matrix": {"overflowed": 0}}]}
+        ceiling = {"name": "dgemm", "rate": {"best": 10.0, "median": 9.0}, "threads": 2}
         result = {"schema": "speedwell/1", "revision": "abc", "date": "2026-11-21", "matrix": "shifted", "ranks": 1, "nprow": 1,
                   "passed": True, "orders": [{"n": 500, "solvers": [row, row | {"passed": False}], "ceilings": [ceiling]}]}
         record = {"revision": "abc", "note": "n",
@@ -394,7 +394,7 @@ class Records(unittest.TestCase):
             "runs": [{"command": "speedwell compare --json c.json", "result": {
                 "matrix": "shifted", "ranks": 1, "passed": True,
                 "orders": [{"n": 500, "solvers": [kept, kept | {"passed": False}],
-                            "ceilings": [{"name": "dgemm", "rate": 10.0, "best_shape": "4 x 4"}]}]}}]})
+                            "ceilings": [{"name": "dgemm", "rate": 10.0}]}]}}]})
         result["revision"] = "abc-dirty"
         self.assertEqual(self.summary(record)["runs"][0]["result"]["revision"], "abc-dirty")
 

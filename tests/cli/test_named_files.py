@@ -107,7 +107,6 @@ class OneFileTwice(InFolderOfFiles):
         self.assert_kept(("solve", "A.mtx", "--json", "missing", "--report", "dangling"), "both name")
         self.assert_kept(("tune", "--profile", "profile.json", "--json", "./profile.json"), "both name",
                          "--profile", "--json")
-        self.assert_kept(("compare", "--json", "missing", "--plot", "dangling"), "both name", "--plot")
         self.assert_kept((*SMALL, "--json", "missing", "--trace", "dangling"), "both name", "--trace")
 
     @needs_predictions
