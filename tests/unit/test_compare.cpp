@@ -313,7 +313,7 @@ TEST_CASE("comparisons as JSON") {
   CHECK(hpl["skipped"] == "it does not fit");
   CHECK((hpl["passed"].is_null() && hpl["gflops"]["best"].is_null() && hpl["seconds"].is_null()));
   CHECK(hpl["turns"].dump() == "[]");
-  CHECK(order["solvers"][2]["refinement_share"].get<double>() == Approx(0.1));
+  CHECK(order["solvers"][2]["refinement_share"].is_null());
   const auto& dsgesv = order["solvers"][3];
   CHECK((dsgesv["passed"] == false && dsgesv["gflops"]["median"].is_null()));
   CHECK(dsgesv["turns"][1]["failure"] == "it gave up");
