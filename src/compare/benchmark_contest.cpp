@@ -179,6 +179,7 @@ Turn BenchmarkContest::solve_benchmark(const Setup& setup) {
 }
 
 DenseSystem BenchmarkContest::dense_system() const {
+  const ThreadScope scope(threads_);
   const std::int64_t n = comparison_.n;
   const std::shared_ptr<Device> device =
       make_device({.kind = DeviceKind::cpu, .threads = threads_});
