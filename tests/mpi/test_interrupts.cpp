@@ -90,7 +90,8 @@ TEST_CASE("any rank's function ends a solve on every rank", "[solve][interrupt]"
     }
 }
 
-TEST_CASE("the error of an interrupt says how far the factorization was", "[solve][interrupt]") {
+TEST_CASE("the error of an interrupt says how far the factorization was",
+          "[solve][interrupt][host]") {
   bool end = false;
   std::string words;
   try {
@@ -108,7 +109,7 @@ TEST_CASE("the error of an interrupt says how far the factorization was", "[solv
   CHECK(words.ends_with(fmt::format(" of {} columns", order())));
 }
 
-TEST_CASE("a function that never says so does not end a solve", "[solve][interrupt]") {
+TEST_CASE("a function that never says so does not end a solve", "[solve][interrupt][host]") {
   int calls = 0;
   const Solution solution = solve(MPI_COMM_WORLD, matrix(order()), RightHandSide::of_ones(),
                                   solve_options(), slowly(), after(1000000, last_rank(), calls));
@@ -142,7 +143,8 @@ TEST_CASE("any rank's function ends a benchmark on every rank", "[interrupt]") {
     }
 }
 
-TEST_CASE("an exception of a caller's function leaves the call on its rank", "[solve][interrupt]") {
+TEST_CASE("an exception of a caller's function leaves the call on its rank",
+          "[solve][interrupt][host]") {
   const auto fails = [](const Progress& p) {
     if (p.columns_done >= 64) throw std::out_of_range("from progress");
   };

@@ -410,7 +410,7 @@ TEST_CASE("Inf and NaN are refused with their place", "[solve]") {
   }
 }
 
-TEST_CASE("the tolerance ends the refinement, and x must meet it", "[solve]") {
+TEST_CASE("the tolerance ends the refinement, and x must meet it", "[solve][host]") {
   const GridShape shape = all_grids().front();
   SolveOptions loose = options(shape, 16, Precision::fp16);
   loose.tolerance = 1e-6;
