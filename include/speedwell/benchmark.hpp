@@ -9,10 +9,6 @@
 #include <speedwell/options.hpp>
 #include <speedwell/progress.hpp>
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 namespace speedwell {
 
 /// Runs HPL-MxP: generates A and b, factors A, refines x, and verifies x. A zero pivot, a residual

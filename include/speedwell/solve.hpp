@@ -44,12 +44,8 @@
 #include <speedwell/progress.hpp>
 #include <speedwell/solution.hpp>  // IWYU pragma: export
 
-#include <complex>
 #include <cstdint>
-#include <limits>
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace speedwell {
 

@@ -302,7 +302,8 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   return run;
 }
 
-std::vector<Measured> measure(CommHandle comm, const Series& series, const ProgressFunction& progress,
+std::vector<Measured> measure(CommHandle comm, const Series& series,
+                              const ProgressFunction& progress,
                               const InterruptFunction& interrupt) {
   SPEEDWELL_EXPECTS(!series.configurations.empty());
   const FloatingPointScope floating_point;

@@ -58,8 +58,8 @@ struct Series {
 
 /// Runs as a public call of the library, which may be ended early. All configurations are planned
 /// before the first run. Collective over `comm`. @throws what mxp() and hpl() throw
-std::vector<Measured> measure(CommHandle comm, const Series& series, const ProgressFunction& progress,
-                              const InterruptFunction& interrupt);
+std::vector<Measured> measure(CommHandle comm, const Series& series,
+                              const ProgressFunction& progress, const InterruptFunction& interrupt);
 
 /// Operations of a rank's updates in an LU.
 double update_flops(const LuPlan& lu, int rank);

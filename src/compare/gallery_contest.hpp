@@ -4,8 +4,8 @@
 /// speedwell::solve and LAPACK solve a user system, in turns.
 #pragma once
 
-#include <speedwell/options.hpp>
 #include <speedwell/matrix.hpp>
+#include <speedwell/options.hpp>
 #include <speedwell/solution.hpp>
 
 #include <memory>

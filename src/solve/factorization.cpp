@@ -34,7 +34,8 @@ void require_equal(const Communicator& all, const Call& mine) {
                        {"b", mine.b ? mine.b->description() : ""},
                        {"the system", mine.transpose == Transpose::no ? "A x = b" : "A^T x = b"}});
 }
-void require_equal(CommHandle comm, const Call& mine, const RunContext& around = RunContext::none()) {
+void require_equal(CommHandle comm, const Call& mine,
+                   const RunContext& around = RunContext::none()) {
   if (ranks_in(comm) > 1) require_equal(Communicator::duplicate(comm, around), mine);
 }
 
@@ -140,9 +141,9 @@ Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const Sol
   return solve(comm, a, b, options, progress, interrupt, RunContext::none());
 }
 
-Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
-               const ProgressFunction& progress, const InterruptFunction& interrupt,
-               const RunContext& around) {
+Solution solve(CommHandle comm, const Matrix& a, const RightHandSide& b,
+               const SolveOptions& options, const ProgressFunction& progress,
+               const InterruptFunction& interrupt, const RunContext& around) {
   SolverCalls calls{.strict = options.strict};
   return calls.first(comm, {"solve()", &a.source(), &b.source()}, {progress, interrupt, around},
                      [&] {

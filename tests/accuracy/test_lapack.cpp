@@ -24,7 +24,7 @@ Reference reference_of(const Square& a, const std::vector<double>& b) {
 }
 
 void compare(const BenchmarkOptions& o, Precision precision) {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   Problem p(all, squarest(all.size(), GridOrder::row), o);
   const Square a = whole(p.spec());
   const auto b = right_hand_side(p.spec());

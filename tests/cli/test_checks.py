@@ -73,6 +73,13 @@ class Layers(Case):
                  "setup may not print, programs alone do"),
                 ("src/matrix/panel_ring.hpp", "inline void f() { MPI_Barrier(MPI_COMM_WORLD); }",
                  "matrix may not call MPI, comm alone does"),
+                *((path, f"#include {include}", f"{include[1:-1]} leads to mpi.h, which comm and "
+                   "src/api/c_interface.cpp and src/api/speedwell.cpp and src/bench/benchmark.cpp and "
+                   "src/solve/factorization.cpp and src/solve/one_process.cpp alone know")
+                  for path, include in (("src/app/main.cpp", "<mpi.h>"),
+                                        ("src/solve/solver.hpp", "<speedwell/solve.hpp>"),
+                                        ("src/api/c_errors.hpp", "<speedwell/speedwell.hpp>"),
+                                        ("src/setup/machine.hpp", '"comm/requests.hpp"'))),
                 ("src/host/processor.cpp", 'auto* f() { return std::getenv("HOME"); }',
                  "host may not touch the environment, programs and kernels/cpu/isa.cpp and src/host/blas_kernels.cpp and src/host/blas_library.cpp and src/host/core_waits.cpp and src/host/process_seed.cpp and src/device/cuda/variants.cpp alone do"),
                 ("kernels/cpu/loops.cpp", 'int f() { return setenv("A", "1", 1); }',
@@ -87,6 +94,8 @@ class Layers(Case):
         self.append("src/app/main.cpp", '// \nauto* f() { return std::getenv("HOME"); }')
         self.append("kernels/cpu/isa.cpp", 'auto* f() { return std::getenv("HOME"); }')
         self.append("src/app/main.cpp", 'void f() { std::printf("x"); }')
+        self.append("src/comm/process_grid.cpp", "#include <mpi.h>")
+        self.append("src/solve/factorization.cpp", "#include <mpi.h>")
         self.append("src/source/source.hpp", '// as std::getenv("HOME") and MPI_Barrier() do')
         self.append("src/bench/tune.cpp", '#include "core/clock.hpp"')  # known indirectly
         self.assertEqual(self.run_check("check-layers").returncode, 0)

@@ -144,8 +144,8 @@ TEST_CASE("automatic accuracy: x to its last digit, or what that would have cost
     options.run.threads = 1;
     options.accuracy = Accuracy::automatic;
     const auto entry = [&](std::int64_t i, std::int64_t) { return b[static_cast<std::size_t>(i)]; };
-    const Solution s =
-        solve(all.handle(), Matrix(system), RightHandSide::from_function(1, entry), options);
+    const Solution s = solve(all.handle().as<MPI_Comm>(), Matrix(system),
+                             RightHandSide::from_function(1, entry), options);
     const bool forward = s.accuracy == Accuracy::forward;
     CHECK(s.columns.front().accurate == forward);
     CHECK(relative_error(s.x, system->solution()) <= (forward ? eps : 1e-11));
@@ -155,8 +155,8 @@ TEST_CASE("automatic accuracy: x to its last digit, or what that would have cost
       CHECK_THAT(s.accuracy_reason,
                  ContainsSubstring(forward ? "forward took " : "forward would take at least "));
     options.accuracy = Accuracy::backward;
-    const Solution plain =
-        solve(all.handle(), Matrix(system), RightHandSide::from_function(1, entry), options);
+    const Solution plain = solve(all.handle().as<MPI_Comm>(), Matrix(system),
+                                 RightHandSide::from_function(1, entry), options);
     CHECK((plain.accuracy == Accuracy::backward && plain.accuracy_reason.empty()));
   }
 }

@@ -47,7 +47,7 @@ std::map<std::string, Turn> turns_of(const LevelContest& contest) {
 // blocks.
 TEST_CASE("levels: refined ones find x to FP64, and the first error grows with the roundings",
           "[compare][levels]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   using Sizes = std::vector<std::pair<std::int64_t, std::int64_t>>;
   const bool emulated = test::device_choice().device == DeviceKind::cuda;  // and slow
   const Sizes sizes =
@@ -93,7 +93,7 @@ TEST_CASE("levels: refined ones find x to FP64, and the first error grows with t
 
 TEST_CASE("levels: beyond FP16's range only scaling helps, and that is a result",
           "[compare][levels]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   const std::int64_t n = 61;
   LevelContest contest(all, levels_of(GalleryKind::large), system_of(n, 8), {});
   contest.round([](const ComparedSolver&) {});
@@ -117,7 +117,7 @@ TEST_CASE("levels: beyond FP16's range only scaling helps, and that is a result"
 
 // What a scale of the whole of A does not help against: FP16 factors of so many digits are useless.
 TEST_CASE("levels: what cannot be solved is no error", "[compare][levels]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   BenchmarkOptions options = system_of(60, 8);
   options.refine = RefineMethod::ir;
   LevelContest contest(all, levels_of(GalleryKind::graded), options, {});
@@ -130,7 +130,7 @@ TEST_CASE("levels: what cannot be solved is no error", "[compare][levels]") {
 }
 
 TEST_CASE("levels: factors of 16 bits take less memory", "[compare][levels]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   const LevelContest contest(all, levels_of(GalleryKind::shifted), system_of(20000, 256), {});
   std::map<std::string, double> bytes;
   for (const ComparedSolver& one : contest.comparison().solvers) {
