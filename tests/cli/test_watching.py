@@ -88,7 +88,7 @@ class Watching(Case):
 
     def test_energy_of_each_command(self):
         matrix = self.at("a.npy")
-        write_matrix(matrix, 700)
+        write_matrix(matrix, 250)
         for words in (("hpl", *MXP[1:]), ("solve", matrix, "--device", "cuda"),
                       ("compare", "-N", "300", "--repeat", "1", "--solvers", "mxp,solve,dgesv",
                        "--precision", "fp16")):
@@ -162,7 +162,7 @@ class Watching(Case):
 
     def test_a_solve(self):
         matrix = self.at("a.npy")
-        write_matrix(matrix, 700)
+        write_matrix(matrix, 250)
         outcome, document = self.run_on_gpu("solve", matrix, "--device", "cuda", "--monitor", "0.05")
         self.assertEqual(document["monitor"][0]["rank"], 0)
         self.assertIn("temperature_c", outcome.out)
