@@ -70,6 +70,8 @@ TEST_CASE("any number of right-hand sides on every grid, in every precision",
         for (const ConditionCheck check : {ConditionCheck::on, ConditionCheck::full}) {
           if (count == 300 && precision != Precision::fp16 && precision != Precision::fp64)
             continue;
+          const bool is_first = shape.nprow == 1 && shape.order == GridOrder::row;
+          if (!is_first && !emulated() && (count == 1 || count == 20)) continue;  // as 3 and 9
           // The check's work changes where more than 8 are solved for together.
           const bool changes = emulated() ? precision == Precision::fp64 : count == 3 || count == 9;
           if (check == ConditionCheck::full && !changes) continue;

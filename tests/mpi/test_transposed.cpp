@@ -156,6 +156,7 @@ TEST_CASE("A^T x = b with the factors of A, on every grid, in every precision",
         for (const std::int64_t count : counts)
           for (const Transpose t : {Transpose::yes, Transpose::no, Transpose::yes}) {
             if (count == 300 && !(is_first && usual)) continue;
+            if (!is_first && !emulated() && (count == 3 || count == 20)) continue;  // as 8 and 9
             CAPTURE(count);
             const Solution found = factors.solve(s.sides(t, count), t);
             check_equal(found);
