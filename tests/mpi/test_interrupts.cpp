@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -78,7 +79,7 @@ void check_solves() {
 }  // namespace
 
 TEST_CASE("any rank's function ends a solve on every rank", "[solve][interrupt]") {
-  for (const int on : {0, last_rank()})
+  for (const int on : std::set{0, last_rank()})
     for (const int from : {1, 2, 4}) {
       CAPTURE(on, from);
       int calls = 0;
@@ -134,7 +135,7 @@ TEST_CASE("an interrupt ends a small system", "[solve][interrupt]") {
 
 TEST_CASE("any rank's function ends a benchmark on every rank", "[interrupt]") {
   for (const auto benchmark : {mxp, hpl})
-    for (const int on : {0, last_rank()}) {
+    for (const int on : std::set{0, last_rank()}) {
       int calls = 0;
       CHECK_THROWS_AS(
           benchmark(MPI_COMM_WORLD, benchmark_options(order()), slowly(), after(3, on, calls)),
