@@ -167,9 +167,9 @@ std::vector<std::vector<T>> Communicator::all_to_all(const std::vector<std::vect
   return in;
 }
 
-/// MPI_COMM_WORLD. @pre MPI is initialized
+/// MPI_COMM_WORLD: all ranks of the job.
 CommHandle comm_world();
-/// MPI_COMM_SELF: this process alone. @pre MPI is initialized
+/// MPI_COMM_SELF: this process alone.
 CommHandle comm_self();
 /// This process's rank in `comm`.
 int rank_in(CommHandle comm);
