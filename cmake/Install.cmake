@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 if(SPEEDWELL_PROGRAMS)
   install(TARGETS speedwell_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  include(cmake/Manuals.cmake)
+  include(cmake/Manual.cmake)
 endif()
 if(TARGET speedwell_paper)
   install(DIRECTORY share/speedwell/machines DESTINATION ${CMAKE_INSTALL_DATADIR}/speedwell)

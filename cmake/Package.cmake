@@ -19,7 +19,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)  # so that ldconfig runs
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "openmpi-bin, libopenblas0-openmp")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gnuplot-nox, libopenmpi-dev")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libopenmpi-dev")
 # What Debian asks for beside the files of every installation.
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/speedwell RENAME copyright
         COMPONENT debian EXCLUDE_FROM_ALL)

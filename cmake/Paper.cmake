@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# speedwell-predict: the layers of a run, compiled against SimGrid's MPI (SMPI) and simulated CUDA. What
-# does not know MPI is linked as it is.
+# speedwell-predict: comm/ and the CUDA device, compiled against SimGrid's MPI (SMPI) and simulated CUDA.
+# The other layers of a run are linked as they are.
 find_library(SPEEDWELL_SIMGRID_LIBRARY simgrid)
 find_path(SPEEDWELL_SIMGRID_INCLUDE simgrid/s4u.hpp)
 find_path(SPEEDWELL_SMPI_INCLUDE mpi.h PATHS ${SPEEDWELL_SIMGRID_INCLUDE}/smpi NO_DEFAULT_PATH)
@@ -35,12 +35,12 @@ target_compile_definitions(speedwell_paper_flags INTERFACE SMPI_NO_OVERRIDE_MALL
 target_link_libraries(speedwell_paper_flags INTERFACE speedwell_flags OpenMP::OpenMP_CXX fmt::fmt
                       nlohmann_json::nlohmann_json CLI11::CLI11)
 
-# speedwell_paper_layer(name patterns...): the objects of a layer, of sources by their names below src/.
-# paper/host.cpp stands in the place of four of them.
-function(speedwell_paper_layer name)
+# speedwell_paper_objects(name patterns...): objects of the program alone, of sources by their names below
+# src/. They stand before those of the same functions in the layers.
+function(speedwell_paper_objects name)
   list(TRANSFORM ARGN PREPEND ${src}/)
   file(GLOB sources CONFIGURE_DEPENDS ${ARGN})
-  list(FILTER sources EXCLUDE REGEX "/(comm/host_name|setup/memory|refine/vector_memory|factor/equal_memory|paper/main)[.]cpp$")
+  list(FILTER sources EXCLUDE REGEX "/(comm/host_name|paper/main)[.]cpp$")
   add_library(speedwell_paper_${name} OBJECT ${sources})
   target_link_libraries(speedwell_paper_${name} PRIVATE speedwell_paper_flags)
   add_dependencies(speedwell_paper_${name} speedwell_revision)
@@ -50,29 +50,39 @@ function(speedwell_paper_layer name)
   target_sources(speedwell_paper PRIVATE $<TARGET_OBJECTS:speedwell_paper_${name}>)
 endfunction()
 
-foreach(layer comm matrix transport generate factor refine setup)
-  speedwell_paper_layer(${layer} ${layer}/*.cpp)
-endforeach()
-speedwell_paper_layer(solve solve/attempt.cpp)
-speedwell_paper_layer(device device/buffer.cpp device/device.cpp device/device_traits.cpp
-                     device/checksum_keys.cpp device/emulation_workspace.cpp host/process_seed.cpp)
-speedwell_paper_layer(cuda ${speedwell_cuda_device})
+speedwell_paper_objects(comm comm/*.cpp)
+speedwell_paper_objects(cuda ${speedwell_cuda_device})
 set_source_files_properties(${src}/device/cuda/products.cpp  # see src/CMakeLists.txt
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-speedwell_paper_layer(bench bench/benchmark.cpp bench/campaign.cpp bench/choices.cpp compare/comparison.cpp
-  bench/first_steps.cpp bench/rules.cpp bench/run_tracer.cpp bench/step_window.cpp)
-speedwell_paper_layer(document document/*.cpp)
-speedwell_paper_layer(report report/document_check.cpp report/progress.cpp report/recorded_run.cpp
-  report/recorded_sensors.cpp report/run_bounds.cpp report/same_run.cpp report/submission.cpp report/text_check.cpp)
-speedwell_paper_layer(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp app/command_table.cpp
-  app/completion.cpp app/examples.cpp app/man_page.cpp app/submission_folder.cpp app/suggestion.cpp
+speedwell_paper_objects(app app/arguments.cpp app/benchmark_command.cpp app/command_options.cpp app/command_table.cpp
+  app/examples.cpp app/man_page.cpp app/submission_folder.cpp app/suggestion.cpp
   app/system_facts.cpp
   app/files.cpp app/monitor.cpp app/option.cpp app/output.cpp app/profile_place.cpp app/recorded_command.cpp)
-speedwell_paper_layer(paper paper/*.cpp)
-speedwell_paper_layer(paper_cuda paper/cuda/*.cpp ../kernels/cuda/green_contexts.cpp)
+speedwell_paper_objects(paper paper/*.cpp)
+speedwell_paper_objects(paper_cuda paper/cuda/*.cpp ../kernels/cuda/green_contexts.cpp)
 set_target_properties(speedwell_paper_paper_cuda PROPERTIES UNITY_BUILD OFF)  # structs of CUDA's handles
 
-target_link_libraries(speedwell_paper PRIVATE speedwell_paper_flags speedwell_model speedwell_io speedwell_sensors speedwell_kernels
+# The layers of a run as they are, by their archives: their targets would link MPI and BLAS.
+set(layers)
+foreach(layer document report compare bench solve setup refine factor generate transport matrix device host)
+  list(APPEND layers $<TARGET_FILE:speedwell_${layer}>)
+  add_dependencies(speedwell_paper speedwell_${layer})
+endforeach()
+# A unity build must not have in one object what the program takes and what it has not: functions that
+# paper/host.cpp replaces, and what computes on processors. Where a source is missing here, the linker
+# finds a function twice or not at all.
+set(alone
+  refine/vector_memory.cpp factor/equal_memory.cpp setup/memory.cpp
+  device/buffer.cpp device/checksum_keys.cpp device/device.cpp device/device_traits.cpp
+  device/emulation_workspace.cpp host/process_seed.cpp solve/attempt.cpp compare/comparison.cpp
+  bench/host_ceilings.cpp bench/memory_trial.cpp bench/tune.cpp bench/tune_search.cpp
+  report/check_report.cpp report/compare_report.cpp
+  report/solve_report.cpp report/tune_report.cpp)
+list(TRANSFORM alone PREPEND ${src}/)
+set_source_files_properties(${alone} DIRECTORY ${src} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+
+target_link_libraries(speedwell_paper PRIVATE speedwell_paper_flags -Wl,--start-group ${layers} -Wl,--end-group
+  speedwell_model speedwell_io speedwell_sensors speedwell_kernels
   speedwell_grid speedwell_core Threads::Threads ${SPEEDWELL_SIMGRID_LIBRARY})
 add_dependencies(speedwell_paper speedwell_revision)
 

@@ -14,7 +14,6 @@ export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHD
 
 library_packages=(g++ cmake ninja-build pkg-config git python3 libopenblas-openmp-dev libdnnl-dev libfmt-dev
   nlohmann-json3-dev libhwloc-dev libzip-dev)
-further_packages=(gnuplot-nox)  # of `speedwell compare --plot`
 test_packages=(catch2 libblis-openmp-dev liblapacke-dev libboost-context-dev)
 check_packages=(doxygen)  # of the checks of the sources
 bundle_packages=(binutils xz-utils)
@@ -59,8 +58,7 @@ case ${SPEEDWELL_MPI:=openmpi} in
   mpich) library_packages+=(libmpich-dev mpich) optimized=mpich ;;
   *) fail 2 "SPEEDWELL_MPI is '$SPEEDWELL_MPI'; allowed: openmpi, mpich" ;;
 esac
-command_packages=("${library_packages[@]}" libcli11-dev)
-build_packages=("${command_packages[@]}" "${further_packages[@]}")
+build_packages=("${library_packages[@]}" libcli11-dev)
 
 say() { echo "$script: $*" >&2; }
 

@@ -73,12 +73,17 @@ inline std::vector<GridShape> grids(int ranks) {
   return all;
 }
 
+inline GridShape squarest_grid(int ranks) {
+  const std::vector<GridShape> all = grids(ranks);
+  return all[all.size() / 2];
+}
+
 /// The grids of tests that factor hundreds of systems: on emulated GPUs, which are slow, the
 /// squarest alone. What GPUs tell each other on the others is in the tests of [factor] and of the
 /// look-ahead.
 inline std::vector<GridShape> few_grids(int ranks) {
-  const std::vector<GridShape> all = grids(ranks);
-  return device_choice().device == DeviceKind::cpu ? all : std::vector{all[all.size() / 2]};
+  return device_choice().device == DeviceKind::cpu ? grids(ranks)
+                                                   : std::vector{squarest_grid(ranks)};
 }
 
 /// Options of a solve on such a grid.

@@ -2,14 +2,12 @@
 // The communicator of all ranks of a test.
 #pragma once
 
-#include <mpi.h>
-
 #include "comm/communicator.hpp"
 
 namespace speedwell::test {
 
 inline Communicator world() {
-  return Communicator::duplicate(MPI_COMM_WORLD);
+  return Communicator::duplicate(comm_world());
 }
 
 }  // namespace speedwell::test

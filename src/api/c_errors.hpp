@@ -4,7 +4,7 @@
 /// the checks of arguments.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/solution.hpp>
 
 #include <cstdint>
 #include <functional>

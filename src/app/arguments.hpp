@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/campaign.hpp"
 #include "bench/tune_search.hpp"
-#include "compare/contest.hpp"
+#include "compare/comparison.hpp"
 #include "core/option_text.hpp"
 #include "io/hpl_dat.hpp"
 
@@ -69,7 +68,7 @@ struct Arguments {
   Command command = Command::print;
   std::string program = "speedwell";               ///< as it was started
   std::string text;                                ///< print: help, version and the like
-  std::string topic;                               ///< completion: a shell; man: a command
+  std::string topic;                               ///< help: a command
   BenchmarkOptions options{.run = default_run()};  ///< mxp, hpl: without the values in `choices`
   HplDat choices =
       choices_of(BenchmarkOptions{});  ///< mxp, hpl: options that HPL.dat may give in their place
@@ -86,11 +85,8 @@ struct Arguments {
   PredictArguments predict;
   CheckArguments check;
   MonitorArguments monitor;
-  std::string settings;          ///< path of options to read; empty: none
-  std::string save_settings;     ///< path to which the options of the same run are written
   std::string json;              ///< path; empty: no JSON
   std::string submission;        ///< bench: folder of a submission to write; verify: to check
-  std::string plot;              ///< compare: path; empty: no picture
   std::string trace;             ///< path; empty: no trace
   std::string profile;           ///< path, or "none"; empty: as profile_place() says
   std::string blas;              ///< library to call (host/blas_library.hpp); empty: SPEEDWELL_BLAS
@@ -103,12 +99,9 @@ auto& run_options(auto& arguments) {
   return arguments.command == Command::solve ? arguments.solve.options.run : arguments.options.run;
 }
 
-/// @param given the words of the command line after the program's name
-/// @param settings text of the file of --settings; null: not read yet. Its options count as given,
-///        but for those that the words give.
+/// @param command_line its words after the program's name
 /// @throws UsageError that names the option and what is allowed
-Arguments parse_arguments(const std::vector<std::string>& given,
-                          const std::string* settings = nullptr);
+Arguments parse_arguments(const std::vector<std::string>& command_line);
 
 /// The words as one line, quoted such that a shell reads the same words.
 std::string quoted(const std::vector<std::string>& words);

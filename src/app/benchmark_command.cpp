@@ -24,7 +24,6 @@
 #include "document/trace_report.hpp"
 #include "io/hpl_dat.hpp"
 #include "io/output_file.hpp"
-#include "io/settings.hpp"
 #include "report/progress.hpp"
 #include "report/same_run.hpp"
 #include "setup/options_check.hpp"
@@ -153,29 +152,22 @@ Outcome run_and_report(const Communicator& world, Campaign& campaign, const RunF
 }
 
 /// The command line of the same runs, to paste.
-std::string line_of(const Arguments& arguments, int ranks, const Settings& settings) {
+std::string line_of(const Arguments& arguments, int ranks, const char* command,
+                    const std::vector<OptionText>& options) {
   std::vector<std::string> words;
   if (ranks > 1) words = {"mpirun", "-n", std::to_string(ranks)};
-  words.push_back(arguments.program);
-  const std::vector<std::string> own = words_of(settings);
+  words.insert(words.end(), {arguments.program, command});
+  const std::vector<std::string> own = words_of(options);
   words.insert(words.end(), own.begin(), own.end());
   return quoted(words);
 }
 
-/// The settings of the same runs. Writes them where that is asked for.
-Settings settle_again(const Arguments& arguments, const char* command,
-                      std::vector<OptionText> options) {
+/// The end of a report: the same runs, with as many repetitions and the same BLAS.
+std::string again_lines(const Arguments& arguments, int ranks, const char* command,
+                        std::vector<OptionText> options) {
   if (arguments.repeat > 1) options.push_back({"repeat", option_text(arguments.repeat)});
   if (!arguments.blas.empty()) options.push_back({"blas", arguments.blas});
-  Settings settings{command, std::move(options)};
-  if (!arguments.save_settings.empty())
-    try_file(arguments.save_settings,
-             [&] { write_whole(arguments.save_settings, settings_text(settings)); });
-  return settings;
-}
-
-std::string again_lines(const Arguments& arguments, int ranks, const Settings& settings) {
-  return fmt::format("\nThe same run again:\n{}\n", line_of(arguments, ranks, settings));
+  return fmt::format("\nThe same run again:\n{}\n", line_of(arguments, ranks, command, options));
 }
 
 /// `speedwell mxp` and `speedwell hpl`: runs every combination of the lists.
@@ -187,18 +179,16 @@ int run_one(const Communicator& world, const RunFiles& files, const std::optiona
   ReportOutput output = dat ? ReportOutput(*dat) : ReportOutput();
   const HplDat& lists = dat ? *dat : arguments.choices;
   Campaign campaign(world, configurations(lists, arguments.options, world.size()), 0, profile);
-  Settings again;
-  on_rank_0(world, [&] {
-    again = settle_again(arguments, arguments.command == Command::mxp ? "mxp" : "hpl",
-                         options_again(campaign.setups(), lists));
-  });
   const int planned = static_cast<int>(campaign.size()) * arguments.repeat;
   const DocumentOf document = [&](const std::vector<Measured>& all) {
     return json_report(all, files.command_line, notes, planned);
   };
   const Outcome outcome = run_and_report(world, campaign, files, notes, output, document, true);
   on_rank_0(world, [&] {
-    if (!arguments.predict.on) output.print(again_lines(arguments, world.size(), again));
+    if (!arguments.predict.on)
+      output.print(again_lines(arguments, world.size(),
+                               arguments.command == Command::mxp ? "mxp" : "hpl",
+                               options_again(campaign.setups(), lists)));
     output.finish();
   });
   return outcome.counts.failed == 0 ? 0 : 1;
@@ -221,11 +211,6 @@ int run_both(const Communicator& world, const RunFiles& files, const Profile& pr
     on_rank_0(world, [&] { folder.emplace(arguments.submission); });
     system = system_facts(world);
   }
-  Settings again;
-  on_rank_0(world, [&] {
-    again = settle_again(arguments, "bench",
-                         options_again_of_both(mxp.setups().front(), hpl.setups().front()));
-  });
   ReportOutput output;
   const auto document = [&](const Measured& one, const Measured* other) {
     return json_of_both(one, other, files.command_line, notes, arguments.repeat);
@@ -240,14 +225,16 @@ int run_both(const Communicator& world, const RunFiles& files, const Profile& pr
       true);
   on_rank_0(world, [&] {
     output.print(report_summary(representative(first.all).run, representative(second.all).run));
-    if (!arguments.predict.on) output.print(again_lines(arguments, world.size(), again));
+    if (!arguments.predict.on)
+      output.print(again_lines(arguments, world.size(), "bench",
+                               options_again_of_both(mxp.setups().front(), hpl.setups().front())));
     if (!folder) return;
     const auto submitted = [&](const char* command, const std::vector<Measured>& all,
                                std::string report) {
-      const Settings settings{command,
-                              options_again({all.front().setup}, choices_of(BenchmarkOptions{}))};
-      return SubmittedRun{representative(all).run, std::move(report), settings,
-                          line_of(arguments, world.size(), settings)};
+      std::vector<OptionText> own = options_alone(all.front().setup);
+      std::string line = line_of(arguments, world.size(), command, own);
+      return SubmittedRun{representative(all).run, std::move(report), std::move(own),
+                          std::move(line)};
     };
     folder->write({output.printed(), document(first.all.front(), &second.all.front()), system,
                    submitted("mxp", first.all, output.printed().substr(0, half)),

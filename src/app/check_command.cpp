@@ -11,7 +11,6 @@
 #include "check/node_check.hpp"
 #include "comm/agreement.hpp"
 #include "host/processor.hpp"
-#include "io/text.hpp"
 #include "report/check_report.hpp"
 
 namespace speedwell {
@@ -24,14 +23,14 @@ int run_check(const Communicator& world, const Arguments& arguments,
   std::optional<Baseline> baseline;
   on_rank_0(world, [&] {
     check_files(arguments, {});
-    if (!own.baseline.empty()) baseline = Baseline::read(own.baseline);
+    if (!own.baseline.empty()) baseline.emplace(own.baseline);
   });
   const std::time_t begin = std::time(nullptr);
   CheckSummary summary{.check = check_nodes(world.handle(), arguments.options.run, own.seconds,
                                             [&](const MachineFacts& machine) {
                                               on_rank_0(world, [&] {
                                                 if (baseline)
-                                                  baseline->require_same(machine,
+                                                  baseline->require_same(machine.device,
                                                                          processor_model());
                                               });
                                             }),
@@ -46,10 +45,7 @@ int run_check(const Communicator& world, const Arguments& arguments,
     if (baseline) {
       const std::vector<Finding> worse = baseline->compare(check, summary.limits);
       summary.findings.insert(summary.findings.end(), worse.begin(), worse.end());
-      try_file(own.baseline, [&] {
-        summary.nodes_added =
-            Baseline::add_to(own.baseline, check, processor_model(), utc_text(begin));
-      });
+      notes.push_back(baseline->text(check));
     }
     if (!arguments.json.empty())
       try_json(arguments.json, [&] { return json_of_check(summary, begin, command_line, notes); });

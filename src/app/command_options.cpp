@@ -177,17 +177,10 @@ Options monitor_options(MonitorArguments& monitor) {
 }
 
 Options run_options(Arguments& arguments) {
-  return {number("--repeat", "Runs (default 1)", arguments.repeat),
-          json_option(arguments),
+  return {number("--repeat", "Runs (default 1)", arguments.repeat), json_option(arguments),
           file("--trace", "Write what every rank did when, as a Chrome trace (Perfetto opens it)",
                arguments.trace),
-          file("--settings", "Options of a file of --save-settings, where they are not given",
-               arguments.settings),
-          file("--save-settings",
-               "Write the options of the same run, with what Speedwell has chosen, as JSON",
-               arguments.save_settings),
-          profile_option(arguments),
-          blas_option(arguments)};
+          profile_option(arguments), blas_option(arguments)};
 }
 
 Options dat_option(Arguments& arguments) {
@@ -216,7 +209,7 @@ Option rhs_option(const std::string& where, std::int64_t& target) {
   const std::string allowed = range_text<int>(range_of("rhs")) + ", or n: as many as the order";
   return {"--rhs", "NUMBER", where + "right-hand sides, or n: as many as the order (default 1)",
           allowed, [&target, allowed](const std::string& text) {
-            const auto value = text == "n" ? std::optional(0) : read<int>(text);
+            const auto value = text == "n" ? std::optional(0) : number<int>(text);
             if (!value || (text != "n" && !is_in(range_of("rhs"), *value)))
               reject("--rhs", text, allowed);
             target = *value;
@@ -224,8 +217,8 @@ Option rhs_option(const std::string& where, std::int64_t& target) {
 }
 
 std::optional<SolverKind> read_solver(std::string_view word) {
-  for (const auto& [solver, name] : solver_names)
-    if (name == word) return solver;
+  for (const SolverTraits& one : solver_table)
+    if (one.name == word) return one.solver;
   return std::nullopt;
 }
 
@@ -257,7 +250,6 @@ Options contest_options(Arguments& a) {
       hpl_nb_option(a),
       number("--repeat", "Rounds; every solver runs once in each (default 3)", a.repeat),
       json_option(a),
-      file("--plot", "Draw the rates against N, with their ceilings, as SVG (by gnuplot)", a.plot),
   };
 }
 
@@ -396,7 +388,7 @@ Options check_options(Arguments& a) {
              "Percent by which a figure may be worse than the median, or than in the baseline "
              "(default 2)",
              a.check.tolerance),
-      file("--baseline", "Compare with the figures of this file, which gets those of new nodes",
+      file("--baseline", "Compare with an earlier check, by the file of its --json",
            a.check.baseline),
       number("-P,--nprow", "Rows of the process grid (default: squarest grid)", run.nprow),
       number("-Q,--npcol", "Columns of the process grid", run.npcol),

@@ -7,7 +7,6 @@
 #include <iterator>
 
 #include "app/command_options.hpp"
-#include "app/man_page.hpp"
 
 namespace speedwell {
 
@@ -59,11 +58,8 @@ std::vector<CommandWords> run_commands(Arguments& a) {
       {"solve",
        Command::solve,
        "Solve a system of your own, A x = b",
-       {{"A",
-         "Matrix Market or NumPy file of the matrix; FILE.npz:NAME for one of several arrays",
-         &solve.a,
-         {},
-         true},
+       {{"A", "Matrix Market or NumPy file of the matrix; FILE.npz:NAME for one of several arrays",
+         &solve.a, true},
         {"b", "File of the right-hand sides (default: A times ones)", &solve.b}},
        solve_words(a)},
       {"mxp", Command::mxp, "Run HPL-MxP on all ranks", {}, with_progress(mxp_options(a), a)},
@@ -121,41 +117,17 @@ std::vector<CommandWords> other_commands(Arguments& a) {
           {"verify",
            Command::verify,
            "Check a folder of bench --submission: scores, residuals, rules",
-           {{"FOLDER", "Folder of the submission", &a.submission, {}, true}},
+           {{"FOLDER", "Folder of the submission", &a.submission, true}},
            {},
            false},
           {"examples", Command::print, "Command lines to paste", {}, {}, false},
-          {"completion",
+          {"help",
            Command::print,
-           "Print the completions of options and values for a shell",
-           {{"SHELL", "Shell", &a.topic, {"bash", "zsh"}, true}},
+           "Print the help of a command, as COMMAND --help does",
+           {{"COMMAND", "Command (default: an overview)", &a.topic}},
            {},
-           false}};
-}
-
-CommandWords help_command(const std::vector<CommandWords>& others, Arguments& a) {
-  std::vector<std::string> words;
-  for (const CommandWords& one : others)
-    if (one.word() == one.name) words.push_back(one.name);
-  return {"help",
-          Command::print,
-          "Print the help of a command, as COMMAND --help does",
-          {{"COMMAND", "Command (default: an overview)", &a.topic, std::move(words)}},
-          {},
-          false};
-}
-
-CommandWords man_command(const std::vector<CommandWords>& others, Arguments& a) {
-  std::vector<std::string> pages;
-  pages.reserve(others.size() + 1);
-  for (const CommandWords& one : others) pages.push_back(page_of(one));
-  pages.emplace_back("man");
-  return {"man",
-          Command::print,
-          "Print a man page, for man -l",
-          {{"COMMAND", "Command (default: an overview)", &a.topic, std::move(pages)}},
-          {},
-          false};
+           false},
+          {"man", Command::print, "Print the man page, for man -l -", {}, {}, false}};
 }
 
 }  // namespace
@@ -164,9 +136,14 @@ std::vector<CommandWords> command_table(Arguments& a) {
   std::vector<CommandWords> all = run_commands(a);
   std::ranges::move(predict_commands(a), std::back_inserter(all));
   std::ranges::move(other_commands(a), std::back_inserter(all));
-  all.push_back(help_command(all, a));
-  all.push_back(man_command(all, a));
   return all;
+}
+
+std::string usage_of(const CommandWords& command) {
+  std::string text = "speedwell " + command.name;
+  for (const Positional& one : command.positionals)
+    text += one.required ? " " + one.name : fmt::format(" [{}]", one.name);
+  return text;
 }
 
 std::string footer_of(const CommandWords& command) {

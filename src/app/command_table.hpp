@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
 /// The one table of the commands, their arguments and options. Reading the command line, the help,
-/// suggestions, shell completions and man pages come from it.
+/// suggestions and the man page come from it.
 #pragma once
 
 #include <string>
@@ -22,8 +22,7 @@ struct Positional {
   std::string name;  ///< "A"
   std::string help;
   std::string* target;
-  std::vector<std::string> choices{};  ///< empty: a file
-  bool required = false;               ///< missing, it is refused
+  bool required = false;  ///< missing, it is refused
 };
 
 /// A command with what may stand behind it.
@@ -41,6 +40,9 @@ struct CommandWords {
 
 /// All commands, in the order of the help. What is read is stored in `arguments`.
 std::vector<CommandWords> command_table(Arguments& arguments);
+
+/// "speedwell solve A [b]"
+std::string usage_of(const CommandWords& command);
 
 /// What the help of a command says below its options: environment and exit status.
 std::string footer_of(const CommandWords& command);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/compare_command.hpp"
 
-#include <fmt/format.h>
-
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,24 +11,12 @@
 #include "app/output.hpp"
 #include "bench/campaign.hpp"
 #include "comm/agreement.hpp"
-#include "compare/benchmark_contest.hpp"
-#include "compare/gallery_contest.hpp"
-#include "compare/level_contest.hpp"
-#include "io/gnuplot.hpp"
-#include "report/compare_json.hpp"
-#include "report/compare_plot.hpp"
+#include "compare/contest.hpp"
 #include "report/compare_report.hpp"
 
 namespace speedwell {
 
 namespace {
-
-/// The picture's title. Of the device's description it has the words before the first comma.
-std::string heading(const Setup& setup, const CompareOptions& who) {
-  return fmt::format("{}: {}, ranks x threads = {} x {}", compare_title(who),
-                     setup.machine.device.substr(0, setup.machine.device.find(',')),
-                     setup.machine.hosts.size(), setup.options.run.threads);
-}
 
 /// One contest for each n. All are planned before the first one runs.
 std::vector<std::unique_ptr<Contest>> contests(const Communicator& world,
@@ -44,22 +30,14 @@ std::vector<std::unique_ptr<Contest>> contests(const Communicator& world,
     BenchmarkOptions options = arguments.options;
     options.n = n;
     if (who.levels)
-      all.push_back(std::make_unique<LevelContest>(world, who, options, profile));
+      all.push_back(level_contest(world, who, options, profile));
     else if (who.gallery)  // of a profile, speedwell::solve uses the rates alone
-      all.push_back(std::make_unique<GalleryContest>(world, who, options));
+      all.push_back(gallery_contest(world, who, options));
     else
-      all.push_back(std::make_unique<BenchmarkContest>(
-          world, who, options, hpl_beside(options, n, arguments.hpl_nb), profile));
+      all.push_back(benchmark_contest(world, who, options, hpl_beside(options, n, arguments.hpl_nb),
+                                      profile));
   }
   return all;
-}
-
-void check_outputs(const Communicator& world, const Arguments& arguments,
-                   const ProfilePlace& place) {
-  on_rank_0(world, [&] {
-    check_files(arguments, place);
-    if (!arguments.plot.empty()) check_gnuplot("--plot");
-  });
 }
 
 void run_rounds(const Arguments& arguments, Contest& contest) {
@@ -101,15 +79,6 @@ int hold(const Communicator& world, const Arguments& arguments,
     keep(comparisons);
     on_rank_0(world, [&] { print(compare_tables(comparisons.back())); });
   }
-  on_rank_0(world, [&] {
-    if (arguments.plot.empty()) return;
-    try_file(arguments.plot, [&] {
-      draw((arguments.compare.levels || arguments.compare.accuracy
-                ? digits_plot_script
-                : plot_script)(comparisons, heading(setup, arguments.compare)),
-           arguments.plot);
-    });
-  });
   return passed ? 0 : 1;
 }
 
@@ -118,7 +87,7 @@ int hold(const Communicator& world, const Arguments& arguments,
 int run_compare(const Communicator& world, const Arguments& arguments, const ProfilePlace& place,
                 const std::string& command_line, const std::vector<std::string>& notes) {
   require_equal_options(world, arguments.common);
-  check_outputs(world, arguments, place);
+  on_rank_0(world, [&] { check_files(arguments, place); });
   std::vector<std::string> all_notes = notes;
   const Profile profile = load_profile(world, place, all_notes);
   const int status =

@@ -42,16 +42,13 @@ CommandFiles files_of(const Arguments& arguments, const ProfilePlace& place, con
                       {"b", split_array_path(solve.b).path},
                       {"--profile", place.path},
                       {"--machine", predict.machine},
-                      {"--settings", arguments.settings},
+                      {"--baseline", arguments.check.baseline},
                       {"standard output", "/dev/stdout"},
                       {"standard error", "/dev/stderr"}},
                      {{"-o", solve.x},
                       {json_name, arguments.json},
-                      {"--save-settings", arguments.save_settings},
                       {"--report", solve.report},
                       {"--trace", arguments.trace},
-                      {"--plot", arguments.plot},
-                      {"--baseline", arguments.check.baseline},
                       {"--calibrate", predict.calibrate}}};
   if (dat != nullptr) {
     files.others.push_back({"-i,--dat", dat->path});

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include "app/arguments.hpp"
 #include "app/benchmark_command.hpp"
@@ -34,7 +33,6 @@
 #include "host/blas_kernels.hpp"
 #include "host/blas_library.hpp"
 #include "host/floating_point.hpp"
-#include "io/settings.hpp"
 
 namespace speedwell {
 namespace {
@@ -55,19 +53,53 @@ void prepare_cuda() {
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 }
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
+/// Has the BLAS of --blas, or else of SPEEDWELL_BLAS, loaded before its first call.
+/// @throws UsageError
+void choose_blas(Arguments& arguments) {
+  const char* const named = std::getenv("SPEEDWELL_BLAS");
+  if (!arguments.blas.empty())
+    ::setenv("SPEEDWELL_BLAS", arguments.blas.c_str(), 1);
+  else if (named != nullptr)
+    arguments.blas = named;
+  is_other_blas();
+}
+
+/// The command line, which is read once, before MPI starts.
+struct CommandLine {
+  std::vector<std::string> words;
+  Arguments arguments{};
+  std::optional<UsageError> refusal{};  ///< ranks of a launcher refuse together
+
+  /// @throws UsageError
+  const Arguments& accepted() const {
+    if (refusal) throw UsageError(*refusal);
+    return arguments;
+  }
+};
+
+/// Reads the words. Without predictions `speedwell predict` is refused, but for its help.
+CommandLine read_command_line(std::vector<std::string> words) {
+  CommandLine line{std::move(words)};
+  const std::vector<std::string> given(line.words.begin() + 1, line.words.end());
+  const auto has = [&](const char* word) { return std::ranges::count(given, word) > 0; };
+  const bool predicts = !given.empty() && given[0] == "predict" && !has("-h") && !has("--help");
+  try {
+    if (predicts && !why_no_predictions().empty())
+      throw UsageError(std::string(why_no_predictions()));
+    line.arguments = parse_arguments(given);
+    line.arguments.program = line.words[0];
+    const bool is_help = line.arguments.command == Command::print && has("predict");
+    if (is_help && given[0] != "man" && !why_no_predictions().empty())
+      line.arguments.text += fmt::format("\nNot here: {}\n", why_no_predictions());
+  } catch (const UsageError& error) {
+    line.refusal = error;
+  }
+  return line;
 }
 
 /// `speedwell predict` simulates all ranks in one process, on SimGrid's MPI: a program of its own
-/// takes the place of this one. Returns the exit status where there is nothing to predict, and
-/// nothing where the command is one for this program: ranks of a launcher refuse together.
-std::optional<int> predict(int argc, char** argv) {
-  if (argc < 2 || std::string_view(argv[1]) != "predict" || launched_as_several())
-    return std::nullopt;
-  const Arguments arguments = parse_arguments({argv + 1, argv + argc});
-  if (arguments.command == Command::calibrate) return std::nullopt;
+/// takes the place of this one.
+[[noreturn]] void predict(char** argv) {
   const std::filesystem::path program =
       std::filesystem::read_symlink("/proc/self/exe").replace_filename("speedwell-predict");
   ::execv(program.c_str(), argv);
@@ -75,48 +107,22 @@ std::optional<int> predict(int argc, char** argv) {
                                program.string(), std::strerror(errno)));
 }
 
-ProfilePlace place_of_profile(const Arguments& arguments) {
-  return profile_place(arguments.profile, {.profile = environment("SPEEDWELL_PROFILE"),
-                                           .configuration = environment("XDG_CONFIG_HOME"),
-                                           .home = environment("HOME")});
-}
-
-/// Has the BLAS of --blas, or else of SPEEDWELL_BLAS, loaded before its first call.
-/// @throws UsageError
-void choose_blas(Arguments& arguments) {
-  if (arguments.blas.empty())
-    arguments.blas = environment("SPEEDWELL_BLAS");
-  else
-    ::setenv("SPEEDWELL_BLAS", arguments.blas.c_str(), 1);
-  is_other_blas();
-}
-
-/// Refuses `speedwell predict` where it was not built, but for its help.
-void require_predictions(std::span<const std::string> given) {
-  if (given.empty() || given[0] != "predict" || why_no_predictions().empty()) return;
-  const auto helps = [](const std::string& word) { return word == "-h" || word == "--help"; };
-  if (std::ranges::none_of(given, helps)) throw UsageError(std::string(why_no_predictions()));
-}
-
-/// The text of a command that prints one. Help of `predict` says whether it was built.
-std::string printed(std::span<const std::string> given, std::string text) {
-  const bool is_help = !given.empty() && (given[0] == "predict" || given[0] == "help");
-  if (is_help && std::ranges::count(given, "predict") > 0 && !why_no_predictions().empty())
-    text += fmt::format("\nNot here: {}\n", why_no_predictions());
-  return text;
+/// Whether a simulation takes the place of a run.
+bool is_simulated(const Arguments& arguments) {
+  return arguments.predict.on && arguments.command != Command::calibrate &&
+         arguments.command != Command::print;
 }
 
 /// Runs what needs neither other ranks nor MPI where no launcher has started several: so that it
 /// works where MPI does not, as on a node for logging in or building. Refuses bad words too.
 /// Returns nothing where there is more to do.
-std::optional<int> run_alone(const std::vector<std::string>& words) {
+std::optional<int> run_alone(const CommandLine& line, char** argv) {
   if (launched_as_several()) return std::nullopt;
-  const std::vector<std::string> given(words.begin() + 1, words.end());
-  require_predictions(given);
-  Arguments arguments = parse_arguments(given);
+  Arguments arguments = line.accepted();
+  if (is_simulated(arguments)) predict(argv);
   int status = 0;
   if (arguments.command == Command::print) {
-    print(printed(given, arguments.text));
+    print(arguments.text);
   } else if (arguments.command == Command::info) {
     allowed_cpu_isa();
     choose_blas(arguments);
@@ -130,41 +136,27 @@ std::optional<int> run_alone(const std::vector<std::string>& words) {
   return std::max(status, lost_status());
 }
 
-/// The arguments of the command line and of the settings that it names, the same on all ranks.
-Arguments read_arguments(const Communicator& world, const std::vector<std::string>& words,
-                         std::vector<std::string>& notes) {
-  const std::vector<std::string> given(words.begin() + 1, words.end());
+/// The arguments of the command line, the same on all ranks.
+Arguments agreed_arguments(const Communicator& world, const CommandLine& line) {
   Arguments arguments = agreed(world, [&] {
     allowed_cpu_isa();
-    require_predictions(given);
-    return parse_arguments(given);
+    return line.accepted();
   });
   // Ranks of different commands would wait for each other's messages.
-  require_equal_options(
-      world, {{"command", arguments.command == Command::print ? "help or version" : words[1]},
-              {"--settings", arguments.settings.empty() ? "" : "given"}});
-  if (!arguments.settings.empty()) {
-    std::string text;
-    on_rank_0(world, [&] { text = read_settings(arguments.settings); });
-    text = text_of_rank_0(world, std::move(text));
-    arguments = agreed(world, [&] { return parse_arguments(given, &text); });
-    notes.push_back(
-        fmt::format("options that are not given are those of '{}'", arguments.settings));
-  }
-  arguments.program = words[0];
-  if (!arguments.predict.on || arguments.command == Command::calibrate)
-    agree(world, [&] { choose_blas(arguments); });
+  const bool prints = arguments.command == Command::print;
+  require_equal_options(world, {{"command", prints ? "help or version" : line.words[1]}});
+  if (is_simulated(arguments))
+    throw UsageError("predict simulates all ranks in one process; allowed: without mpirun");
+  agree(world, [&] { choose_blas(arguments); });
   return arguments;
 }
 
-int run_command(const Communicator& world, const std::vector<std::string>& words) {
+int run_command(const Communicator& world, const CommandLine& line) {
+  const std::string words = quoted(line.words);
   std::vector<std::string> notes;
-  Arguments arguments = read_arguments(world, words, notes);
+  Arguments arguments = agreed_arguments(world, line);
   if (const std::string& kernels = settle_blas_kernels(); !kernels.empty() && !is_other_blas())
     notes.push_back(kernels);
-  if (arguments.predict.on && arguments.command != Command::calibrate &&
-      arguments.command != Command::print)
-    throw UsageError("predict simulates all ranks in one process; allowed: without mpirun");
   RunOptions& run = run_options(arguments);
   switch (arguments.command) {
     case Command::mxp:
@@ -179,20 +171,19 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
         run.threads = *threads;
         notes.push_back(fmt::format("threads are those of OMP_NUM_THREADS={}", *threads));
       }
-      for (const std::string& line :
+      for (const std::string& difference :
            environment_differences(world, environment_here(host_name(), ::environ))) {
-        complain("warning: " + line);
-        notes.push_back(line);
+        complain("warning: " + difference);
+        notes.push_back(difference);
       }
       if (arguments.command == Command::solve)
-        return run_solve(world, arguments, place_of_profile(arguments), quoted(words), notes);
+        return run_solve(world, arguments, profile_place(arguments.profile), words, notes);
       if (arguments.command == Command::compare)
-        return run_compare(world, arguments, place_of_profile(arguments), quoted(words), notes);
-      if (arguments.command == Command::check)
-        return run_check(world, arguments, quoted(words), notes);
+        return run_compare(world, arguments, profile_place(arguments.profile), words, notes);
+      if (arguments.command == Command::check) return run_check(world, arguments, words, notes);
       if (arguments.command == Command::tune)
-        return run_tune(world, arguments, place_of_profile(arguments), quoted(words), notes);
-      return run_benchmarks(world, arguments, place_of_profile(arguments), quoted(words), notes);
+        return run_tune(world, arguments, profile_place(arguments.profile), words, notes);
+      return run_benchmarks(world, arguments, profile_place(arguments.profile), words, notes);
     case Command::calibrate:
       return run_calibration(world, arguments);
     case Command::info: {
@@ -210,7 +201,7 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
       return static_cast<int>(status);
     }
     case Command::print:
-      on_rank_0(world, [&] { print(printed(std::span(words).subspan(1), arguments.text)); });
+      on_rank_0(world, [&] { print(arguments.text); });
       return 0;
   }
   return 0;
@@ -218,20 +209,16 @@ int run_command(const Communicator& world, const std::vector<std::string>& words
 
 /// The limit of --stall-timeout, before the ranks can agree that the command line is a good one,
 /// and at least the time that a launcher may need to start or end all ranks.
-double launch_limit(const std::vector<std::string>& words) {
+double launch_limit(const CommandLine& line) {
   constexpr double least = 5;
-  try {
-    const Arguments given = parse_arguments({words.begin() + 1, words.end()});
-    const double limit = run_options(given).stall_timeout;
-    return limit > 0 ? std::max(limit, least) : 0;
-  } catch (const UsageError&) {
-    return default_stall_timeout;
-  }
+  if (line.refusal) return default_stall_timeout;
+  const double limit = run_options(line.arguments).stall_timeout;
+  return limit > 0 ? std::max(limit, least) : 0;
 }
 
-int run(int& argc, char**& argv) {
+int run(const CommandLine& line, int& argc, char**& argv) {
   const FloatingPointScope floating_point;  // libraries that are loaded first may have changed it
-  const double limit = launch_limit({argv, argv + argc});
+  const double limit = launch_limit(line);
   std::optional<ProcessWatch> watch;  // outlives what it watches
   watch.emplace(limit, "to start", "MPI_Init");
   start_without_daemon();
@@ -239,12 +226,12 @@ int run(int& argc, char**& argv) {
   const MpiSession mpi(argc, argv);
   guard.reset();
   const SteadyClock clock;
-  const RunWatch between_runs(MPI_COMM_WORLD, clock, limit);
+  const RunWatch between_runs(comm_world(), clock, limit);
   const RunContext context(clock, between_runs.stalls());
-  const Communicator world = Communicator::duplicate(MPI_COMM_WORLD, context);
+  const Communicator world = Communicator::duplicate(comm_world(), context);
   watch.reset();
   const Ending ending = ending_of([&] {
-    const std::int64_t status = run_command(world, {argv, argv + argc});
+    const std::int64_t status = run_command(world, line);
     return static_cast<int>(
         world.all_reduce(std::max<std::int64_t>(status, lost_status()), Reduction::max));
   });
@@ -267,10 +254,10 @@ int main(int argc, char** argv) {
   ::alarm(0);  // set by start_limit.cpp
   return speedwell::finish(speedwell::ending_of([&] {
     speedwell::prepare_streams();
-    if (const auto status = speedwell::run_alone({argv, argv + argc})) return *status;
-    if (const auto status = speedwell::predict(argc, argv)) return *status;
+    const auto line = speedwell::read_command_line({argv, argv + argc});
+    if (const auto status = speedwell::run_alone(line, argv)) return *status;
     speedwell::prepare_cuda();
     speedwell::settle_blas_kernels();  // before MPI's threads run
-    return speedwell::run(argc, argv);
+    return speedwell::run(line, argc, argv);
   }));
 }

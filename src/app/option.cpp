@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/option.hpp"
 
-#include "io/text.hpp"
+#include <algorithm>
+#include <cstddef>
 
 namespace speedwell {
 
@@ -9,6 +10,16 @@ namespace speedwell {
                          const std::string& allowed) {
   throw UsageError(
       fmt::format("{}: '{}' is not allowed; allowed: {}", option, printable(value), allowed));
+}
+
+std::vector<std::string> words_between_commas(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text)
+    if (c == ',')
+      words.emplace_back();
+    else
+      words.back() += c;
+  return words;
 }
 
 const OptionRange& range_of_names(const std::string& names) {
@@ -34,19 +45,7 @@ Option flag(std::string names, std::string help, std::function<void()> set, std:
 }
 
 std::vector<std::string> names_of(const Option& option) {
-  return CLI::detail::split(option.names, ',');
-}
-
-std::vector<std::string> choices_of(const Option& option) {
-  constexpr const char* letters = "abcdefghijklmnopqrstuvwxyz0123456789-";
-  std::vector<std::string> words;
-  for (std::string word :
-       CLI::detail::split(option.allowed.substr(0, option.allowed.find(';')), ',')) {
-    CLI::detail::trim(word);
-    if (word.empty() || word.find_first_not_of(letters) != word.npos) return {};
-    words.push_back(std::move(word));
-  }
-  return words;
+  return words_between_commas(option.names);
 }
 
 Option file(std::string names, std::string help, std::string& target) {
@@ -58,81 +57,77 @@ void append(Options& all, Options more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-Normalizer::Normalizer(const Options& options) {
+GivenOptions::GivenOptions(const Options& options, std::span<const std::string> words) {
   for (const Option& option : options)
     for (const std::string& name : names_of(option)) known_[name] = &option;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") {
+      operands_.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+      break;
+    }
+    const std::string word = long_form(words[i]);
+    const std::size_t end = std::min(word.find('='), word.size());
+    const auto found = known_.find(word.substr(0, end));
+    if (found == known_.end()) {
+      others_.push_back(word);
+      continue;
+    }
+    const Option& option = *found->second;
+    const bool has_next = i + 1 < words.size() && is_value(option, words[i + 1]);
+    if (option.is_flag() && end < word.size())
+      throw UsageError(
+          fmt::format("{}: takes no value; allowed: {}", printable(word), option.names));
+    if (option.is_flag() || end < word.size())
+      add(option, option.is_flag() ? "" : word.substr(end + 1));
+    else if (has_next)
+      add(option, words[++i]);
+    else if (!option.usual.empty())
+      add(option, option.usual);
+    else
+      throw UsageError(
+          fmt::format("{}: the value is missing; allowed: {}", option.names, option.allowed));
+  }
 }
 
-// Rewrites HPL's option of two letters after one dash, and values that follow an option without a
-// blank: "-NB", "-N4096", "-P=2" become "--nb", "--n=4096", "--nprow=2", if the command has these.
-std::string Normalizer::long_form(const std::string& word) const {
+// HPL's option of two letters after one dash, and values that follow an option without a blank:
+// "-NB", "-N4096", "-P=2" become "--nb", "--n=4096", "--nprow=2", if the command has these.
+std::string GivenOptions::long_form(const std::string& word) const {
   constexpr std::pair<std::string_view, std::string_view> forms[]{
       {"-NB", "--nb"},   {"-N", "--n"},   {"-P", "--nprow"},
       {"-Q", "--npcol"}, {"-i", "--dat"}, {"-o", "--output"}};
   for (const auto& [from, to] : forms) {
-    if (word.rfind(from, 0) != 0) continue;
+    if (!word.starts_with(from)) continue;
     const std::string rest = word.substr(from.size());
     // "-NB" must not become -N with the value B.
-    if (known_.count(std::string(to)) == 0 && from != "-NB") return word;
+    if (!known_.contains(std::string(to)) && from != "-NB") return word;
     if (rest.empty()) return std::string(to);
     return fmt::format("{}={}", to, rest[0] == '=' ? rest.substr(1) : rest);
   }
   return word;
 }
 
-std::vector<std::string> Normalizer::operator()(const std::vector<std::string>& words) {
-  std::vector<std::string> result;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    std::string word = long_form(words[i]);
-    const std::string name = word.substr(0, word.find('='));
-    const auto found = known_.find(name);
-    if (word == "--") {
-      operands_.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
-      break;
-    }
-    if (found != known_.end() && found->second->is_flag()) {
-      take_flag(*found->second, word);
-    } else if (found != known_.end()) {
-      const Option& option = *found->second;
-      const bool is_usual = !option.usual.empty() && !has_value(option, words, i + 1);
-      if (word == name) word += "=" + (is_usual ? option.usual : next_value(option, words, ++i));
-      if (word.size() == name.size() + 1) reject(option.names, "", option.allowed);
-      require_first(option.names, word.substr(name.size() + 1));
-    }
-    result.push_back(word);
-  }
-  return result;
-}
-
-bool Normalizer::is_option(const std::string& word) const {
+bool GivenOptions::is_option(const std::string& word) const {
   return word.size() > 1 && word[0] == '-' &&
-         (word[1] == '-' || known_.count(long_form(word).substr(0, word.find('='))) > 0);
+         (word[1] == '-' || known_.contains(long_form(word).substr(0, word.find('='))));
 }
 
-/// Whether word i is the value of an option that may stand alone.
-bool Normalizer::has_value(const Option& option, const std::vector<std::string>& words,
-                           std::size_t i) const {
-  if (i >= words.size()) return false;
-  return option.placeholder == "NUMBER" ? read<double>(words[i]).has_value() : !is_option(words[i]);
+/// Whether the word behind the option's name is its value.
+bool GivenOptions::is_value(const Option& option, const std::string& word) const {
+  const bool may_stand_alone = !option.usual.empty();
+  if (may_stand_alone && option.placeholder == "NUMBER") return number<double>(word).has_value();
+  return !is_option(word);
 }
 
-std::string Normalizer::next_value(const Option& option, const std::vector<std::string>& words,
-                                   std::size_t i) const {
-  if (i >= words.size() || is_option(words[i]))
-    throw UsageError(
-        fmt::format("{}: the value is missing; allowed: {}", option.names, option.allowed));
-  return words[i];
-}
-
-void Normalizer::take_flag(const Option& option, const std::string& word) {
-  if (word.find('=') != word.npos)
-    throw UsageError(fmt::format("{}: takes no value; allowed: {}", printable(word), option.names));
-  require_first(option.once.empty() ? option.names : option.once);
-}
-
-void Normalizer::require_first(const std::string& names, const std::string& value) {
+void GivenOptions::add(const Option& option, const std::string& value) {
+  if (!option.is_flag() && value.empty()) reject(option.names, "", option.allowed);
+  const std::string& names = option.once.empty() ? option.names : option.once;
   if (!seen_.emplace(names, value).second)
     throw UsageError(fmt::format("{}: given more than once; allowed: once", names));
+  all_.emplace_back(&option, value);
+}
+
+void GivenOptions::store() const {
+  for (const auto& [option, value] : all_) option->set(value);
 }
 
 }  // namespace speedwell

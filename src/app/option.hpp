@@ -5,20 +5,21 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <speedwell/error.hpp>
 #include <speedwell/options.hpp>
 
 #include "core/option_range.hpp"
+#include "io/text.hpp"
 
 namespace speedwell {
 
@@ -26,18 +27,12 @@ namespace speedwell {
 [[noreturn]] void reject(const std::string& option, std::string_view value,
                          const std::string& allowed);
 
-/// The number that `text` spells; nothing if any part of it is not part of the number.
-template <class Number>
-std::optional<Number> read(std::string_view text) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
-}
+/// The words of "a,b"; an empty one where there is nothing before or behind a comma.
+std::vector<std::string> words_between_commas(const std::string& text);
 
 /// One option.
 struct Option {
-  std::string names;        ///< as CLI11 takes them: "-N,--n"
+  std::string names;        ///< separated by commas: "-N,--n"
   std::string placeholder;  ///< of the value in the help: "NUMBER"; empty: it takes no value
   std::string help;
   std::string allowed;  ///< allowed values, for messages
@@ -55,9 +50,6 @@ Option flag(std::string names, std::string help, std::function<void()> set, std:
 /// The names of an option: "-N", "--n".
 std::vector<std::string> names_of(const Option& option);
 
-/// The words that an option's value may be; empty where it may be more than a few words.
-std::vector<std::string> choices_of(const Option& option);
-
 /// The row of an option in the table of ranges. @param names as in Option::names
 const OptionRange& range_of_names(const std::string& names);
 
@@ -68,7 +60,7 @@ Option number(std::string names, std::string help, Number& target) {
   Option option{std::move(names), "NUMBER", std::move(help), range_text<Number>(range), {}};
   option.set = [&range, &target, name = option.names,
                 allowed = option.allowed](const std::string& text) {
-    const auto value = read<Number>(text);
+    const auto value = number<Number>(text);
     if (!value || !is_in(range, *value)) reject(name, text, allowed);
     target = *value;
   };
@@ -80,11 +72,9 @@ template <class Enum>
 std::optional<Enum> read_name(std::string_view text, const std::string& allowed) {
   const auto value = parse<Enum>(text);
   if (!value) return std::nullopt;
-  const std::vector<std::string> names = CLI::detail::split(allowed, ',');
-  const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& known_name) {
-    return CLI::detail::trim_copy(known_name) == name(*value);
-  });
-  return known ? value : std::nullopt;
+  const bool is_known =
+      (", " + allowed + ",").find(fmt::format(", {},", name(*value))) != std::string::npos;
+  return is_known ? value : std::nullopt;
 }
 
 /// The name of a value of the enumeration.
@@ -108,8 +98,7 @@ Option list(std::string names, std::string help, std::string allowed, std::vecto
   option.set = [&target, read_one, name = option.names,
                 range = option.allowed](const std::string& text) {
     target.clear();
-    // With a comma added, split() also returns the (empty) word after a comma at the end.
-    for (const std::string& word : CLI::detail::split(text + ",", ',')) {
+    for (const std::string& word : words_between_commas(text)) {
       const std::optional<T> value = read_one(word);
       if (!value) reject(name, text, range);
       target.push_back(*value);
@@ -125,7 +114,7 @@ Option number(std::string names, std::string help, std::vector<Number>& target) 
   return list(std::move(names), std::move(help),
               range_text<Number>(range) + ", or several, separated by commas", target,
               [&range](const std::string& word) {
-                const auto value = read<Number>(word);
+                const auto value = number<Number>(word);
                 return value && is_in(range, *value) ? value : std::nullopt;
               });
 }
@@ -147,33 +136,33 @@ using Options = std::vector<Option>;
 
 void append(Options& all, Options more);
 
-/// Rewrites options as "--name=value", so that a value which begins with a dash is read as a value,
-/// and an empty or missing value is refused. Refuses an option that is given twice. The word "--"
-/// ends the options.
-class Normalizer {
+/// The words behind a command, read by its options. A value may begin with a dash. An empty or
+/// missing value, and an option that is given twice, are refused. The word "--" ends the options.
+class GivenOptions {
  public:
-  /// `options` must outlive the object.
-  explicit Normalizer(const Options& options);
-  /// The words of a command line, rewritten. @throws UsageError
-  std::vector<std::string> operator()(const std::vector<std::string>& words);
-  /// The words behind "--", which are not among those that the operator returns.
+  /// @param options must outlive the object @throws UsageError
+  GivenOptions(const Options& options, std::span<const std::string> words);
+  /// Words in front of "--" that are neither an option of these nor a value.
+  const std::vector<std::string>& others() const { return others_; }
+  /// The words behind "--".
   const std::vector<std::string>& operands() const { return operands_; }
   /// Whether an option was given. @param names as in Option::names
-  bool given(const std::string& names) const { return seen_.count(names) > 0; }
+  bool has(const std::string& names) const { return seen_.contains(names); }
   /// The value that was given, as a word; empty if none was.
-  std::string value(const std::string& names) const { return given(names) ? seen_.at(names) : ""; }
+  std::string value(const std::string& names) const { return has(names) ? seen_.at(names) : ""; }
+  /// Stores what was given where the options say. @throws UsageError if a value is not allowed
+  void store() const;
 
  private:
   std::string long_form(const std::string& word) const;
   bool is_option(const std::string& word) const;
-  bool has_value(const Option& option, const std::vector<std::string>& words, std::size_t i) const;
-  std::string next_value(const Option& option, const std::vector<std::string>& words,
-                         std::size_t i) const;
-  void take_flag(const Option& option, const std::string& word);
-  void require_first(const std::string& names, const std::string& value = "");
+  bool is_value(const Option& option, const std::string& word) const;
+  void add(const Option& option, const std::string& value);
 
   std::map<std::string, const Option*> known_;
-  std::map<std::string, std::string> seen_;  // with the values
+  std::map<std::string, std::string> seen_;  // values by names
+  std::vector<std::pair<const Option*, std::string>> all_;
+  std::vector<std::string> others_;
   std::vector<std::string> operands_;
 };
 

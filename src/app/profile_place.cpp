@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <speedwell/error.hpp>
 
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 #include "app/output.hpp"
 #include "comm/agreement.hpp"
-#include "core/option_range.hpp"
 #include "io/json.hpp"
 #include "io/text.hpp"
 #include "revision.hpp"
@@ -23,24 +23,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* option_name = "--profile";
 
-/// The profile in the text. @throws UsageError if it is damaged, or no run could use an entry
-Profile checked_profile(const std::string& text, const std::string& path) {
-  Profile profile = parse_profile(text, path);
-  for (const ProfileEntry& entry : profile.entries())
-    if (!is_in(range_of("lookahead"), entry.tuning.lookahead))
-      throw UsageError(fmt::format("cannot use the profile '{}': look-ahead {}; allowed: {}",
-                                   printable(path, longest_path), entry.tuning.lookahead,
-                                   range_text<int>(range_of("lookahead"))));
-  return profile;
-}
-
 /// The folder of a profile.
 fs::path folder_of(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
   return folder.empty() ? "." : folder;
 }
 
-/// The file's text if checked_profile() accepts it. Empty if there is no file, or, after a warning,
+/// The file's text if it is a profile's. Empty if there is no file, or, after a warning,
 /// if it cannot be used.
 /// @throws UsageError if the file cannot be used and --profile names it
 std::string usable_text(const ProfilePlace& place, std::vector<std::string>& notes) {
@@ -49,7 +38,7 @@ std::string usable_text(const ProfilePlace& place, std::vector<std::string>& not
     std::string text = profile_text(place.path);
     std::error_code error;  // ignored: a file that cannot be looked at is no profile
     if (!text.empty() || fs::exists(place.path, error)) {
-      checked_profile(text, place.path);
+      parse_profile(text, place.path);
       notes.push_back(fmt::format("the profile is '{}'", place.path));
     } else if (!place.named_by.empty()) {
       if (!fs::is_directory(folder_of(place.path), error))
@@ -70,17 +59,21 @@ std::string usable_text(const ProfilePlace& place, std::vector<std::string>& not
 
 }  // namespace
 
-ProfilePlace profile_place(const std::string& option, const ProfileEnvironment& environment) {
+ProfilePlace profile_place(const std::string& option) {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
   const auto named = [](const std::string& value, const char* by) {
     return ProfilePlace{value == "none" ? "" : value, by};
   };
   if (!option.empty()) return named(option, option_name);
-  if (!environment.profile.empty()) return named(environment.profile, "SPEEDWELL_PROFILE");
+  if (const std::string profile = variable("SPEEDWELL_PROFILE"); !profile.empty())
+    return named(profile, "SPEEDWELL_PROFILE");
   // By the XDG base directory specification, a path that is not absolute is to be ignored.
-  if (fs::path(environment.configuration).is_absolute())
-    return {(fs::path(environment.configuration) / "speedwell" / "profile.json").string(), ""};
-  if (fs::path(environment.home).is_absolute())
-    return {(fs::path(environment.home) / ".config" / "speedwell" / "profile.json").string(), ""};
+  for (const fs::path& folder :
+       {fs::path(variable("XDG_CONFIG_HOME")), fs::path(variable("HOME")) / ".config"})
+    if (folder.is_absolute()) return {(folder / "speedwell" / "profile.json").string(), ""};
   return {};
 }
 
@@ -115,8 +108,7 @@ void prepare_profile(const ProfilePlace& place) {
         fmt::format("no folder for a profile: neither XDG_CONFIG_HOME nor HOME is set; "
                     "allowed: {} FILE, or none",
                     option_name));
-  const std::string text = profile_text(place.path);
-  if (!text.empty()) checked_profile(text, place.path);
+  read_profile(place.path);
   std::error_code error;  // ignored: check_writable() then fails and names the reason
   if (place.named_by.empty()) fs::create_directories(folder_of(place.path), error);
   check_writable(place.path, place.named_by.empty() ? option_name : place.named_by);

@@ -11,13 +11,6 @@
 
 namespace speedwell {
 
-/// Environment variables; empty if not set.
-struct ProfileEnvironment {
-  std::string profile;        ///< SPEEDWELL_PROFILE
-  std::string configuration;  ///< XDG_CONFIG_HOME
-  std::string home;           ///< HOME
-};
-
 struct ProfilePlace {
   std::string path;      ///< empty: the user wants no profile, or there is no folder for one
   std::string named_by;  ///< "--profile" or "SPEEDWELL_PROFILE"; empty for the default place
@@ -28,15 +21,13 @@ struct ProfilePlace {
 /// The place by --profile, else by SPEEDWELL_PROFILE, else speedwell/profile.json in
 /// XDG_CONFIG_HOME, else in .config of HOME.
 /// @param option value of --profile: a path, "none", or empty
-ProfilePlace profile_place(const std::string& option, const ProfileEnvironment& environment);
+ProfilePlace profile_place(const std::string& option);
 
 /// The profile, which rank 0 reads for all ranks. This process knows its rates from then on
 /// (setup/rates.hpp). A file that cannot be used is an error if --profile names it; otherwise a
 /// warning is printed, and the profile is empty. A file that is not there yet is an empty profile.
 /// Collective.
-/// @param notes on rank 0, gets a note that names the file if one was read, or if one was named
-/// that
-///        is not there yet
+/// @param notes on rank 0, gets a note that names the file that was read, or that is not there yet
 /// @throws UsageError on every rank
 Profile load_profile(const Communicator& world, const ProfilePlace& place,
                      std::vector<std::string>& notes);

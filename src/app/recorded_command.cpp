@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/arguments.hpp"
+#include "bench/campaign.hpp"
 #include "document/option_json.hpp"
 #include "io/text.hpp"
 #include "report/json_fields.hpp"
@@ -20,15 +21,13 @@ using nlohmann::ordered_json;
 
 /// What differs between options of the command line and those that were asked for.
 std::string differing_options(const BenchmarkOptions& given, const ordered_json& run,
-                              const char* benchmark, bool has_settings) {
+                              const char* benchmark) {
   const ordered_json mine = json_of_asked(given);
-  const ordered_json usual = json_of_asked(BenchmarkOptions{.run = default_run()});
   const ordered_json& asked = at(run, {"asked"});
   for (const auto& [key, value] : mine.items()) {
     const ordered_json& recorded = at(asked, {key.c_str()});
     const bool by_environment = key == "threads" && value.is_null();  // OMP_NUM_THREADS
     if (recorded == value || by_environment || key == "benchmark") continue;
-    if (has_settings && value == usual[key]) continue;
     return fmt::format("{} is {} there, but {} records {}", key, value.dump(), benchmark,
                        printable(recorded.dump()));
   }
@@ -68,17 +67,15 @@ std::string wrong_command_line(const ordered_json& document) {
   try {
     const Arguments given = parse_arguments({words.begin() + 1, words.end()});
     if (given.command != Command::bench || given.predict.on) return "it is no 'speedwell bench'";
-    const bool has_settings = !given.settings.empty();
     BenchmarkOptions mxp = given.options;
     mxp.time_target /= 2;  // for each of both
     const ordered_json& runs = at(document, {"mxp", "runs"});
-    const bool is_whole = !has_settings || given.repeat != 1;
-    if (is_whole && static_cast<int>(runs.size()) != given.repeat)
+    if (static_cast<int>(runs.size()) != given.repeat)
       return fmt::format("it asks for {} runs, but there are {}", given.repeat, runs.size());
-    const std::string why = differing_options(mxp, at(document, {"mxp"}), "mxp", has_settings);
+    const std::string why = differing_options(mxp, at(document, {"mxp"}), "mxp");
     return !why.empty() ? why
                         : differing_options(hpl_beside(mxp, given.hpl_n, given.hpl_nb),
-                                            at(document, {"hpl"}), "hpl", has_settings);
+                                            at(document, {"hpl"}), "hpl");
   } catch (const UsageError& error) {
     return fmt::format("the command does not take it: {}", error.what());
   }

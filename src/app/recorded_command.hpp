@@ -14,7 +14,7 @@ std::vector<std::string> words_of_line(const std::string& line);
 
 /// Reads the recorded command line as the command reads its own, and compares the options with
 /// those that the record says were asked for, and the order, the blocks and the grid with those of
-/// the runs. Options that a file of --settings may have given are not compared.
+/// the runs.
 /// @param document of json_of_both()
 /// @return what is wrong, in words; empty: nothing
 std::string wrong_command_line(const nlohmann::ordered_json& document);

@@ -31,30 +31,22 @@ constexpr std::int64_t mpi_bytes = std::int64_t{256} << 20;
   ::_exit(bad_usage);
 }
 
-void end_by_alarm(int /*signal*/) {
-  refuse();
-}
-
-/// The first variable of these that is set to a positive number, by OpenBLAS's order; else 0.
-std::int64_t threads_asked_for(char** environment) {
-  for (const std::string_view name :
-       {"OPENBLAS_NUM_THREADS=", "GOTO_NUM_THREADS=", "OMP_NUM_THREADS="})
-    for (char** entry = environment; *entry != nullptr; ++entry)
-      if (const std::string_view text = *entry; text.substr(0, name.size()) == name) {
-        int number = 0;
-        std::from_chars(text.data() + name.size(), text.data() + text.size(), number);
-        if (number > 0) return number;
-      }
-  return 0;
-}
-
-/// The threads for which OpenBLAS takes buffers while it is loaded.
+/// The threads for which OpenBLAS takes buffers while it is loaded: at most one for each core, and
+/// as many as the first of these variables says that has a positive number.
 std::int64_t blas_threads(char** environment) {
   cpu_set_t mine;
   CPU_ZERO(&mine);
-  const std::int64_t cores = ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
-  const std::int64_t asked = threads_asked_for(environment);
-  return asked > 0 ? std::min(asked, cores) : cores;
+  const int cores = ::sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
+  for (const std::string_view name :
+       {"OPENBLAS_NUM_THREADS=", "GOTO_NUM_THREADS=", "OMP_NUM_THREADS="})
+    for (char** entry = environment; *entry != nullptr; ++entry) {
+      const std::string_view text = *entry;
+      int asked = 0;
+      if (text.starts_with(name))
+        std::from_chars(text.data() + name.size(), text.data() + text.size(), asked);
+      if (asked > 0) return std::min(asked, cores);
+    }
+  return cores;
 }
 
 /// Runs before the constructors of the libraries. While OpenBLAS is loaded, it asks for memory
@@ -69,7 +61,7 @@ std::int64_t blas_threads(char** environment) {
   void* space = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (space == MAP_FAILED) refuse();
   ::munmap(space, bytes);
-  ::signal(SIGALRM, end_by_alarm);
+  ::signal(SIGALRM, [](int) { refuse(); });
   ::alarm(seconds);
 }
 

@@ -102,6 +102,13 @@ std::vector<std::string> lines_of(const std::string& text) {
   return all;
 }
 
+/// The options of a run, each with its value on a line of its own.
+std::string input_text(const std::vector<OptionText>& options) {
+  std::string text;
+  for (const OptionText& option : options) text += fmt::format("{}\n", quoted(words_of({option})));
+  return text;
+}
+
 /// The first line in which the text is not the one that the record makes. Fields that its owner has
 /// to fill in may have any value.
 std::string difference(const std::string& text, const std::string& made,
@@ -139,7 +146,8 @@ class FolderCheck {
   void check_reports();
   void check_certificate(const char* benchmark, const char* command, const Measured& measured,
                          const std::string& input);
-  std::string wrong_command(const std::string& line, const Settings& settings) const;
+  std::string wrong_command(const std::string& line, const std::string& command,
+                            const std::vector<OptionText>& options) const;
 
   fs::path folder_;
   ordered_json document_;
@@ -166,8 +174,7 @@ FolderCheck::FolderCheck(fs::path folder)
   check_reports();
   const std::string dat = text_of_dat(choices_of(hpl_.setup.options));
   check(dat_name, [&](const std::string& text) { return difference(text, dat); });
-  const Settings settings{"mxp", options_again({mxp_.setup}, choices_of(BenchmarkOptions{}))};
-  check_certificate("mxphpl", "mxp", mxp_, settings_text(settings));
+  check_certificate("mxphpl", "mxp", mxp_, input_text(options_alone(mxp_.setup)));
   check_certificate("hpl", "hpl", hpl_, dat);
   check(text_name, [&](const std::string& text) {
     return difference(text, submission_text(document_, system_));
@@ -182,13 +189,13 @@ void FolderCheck::check(const std::string& name,
                   file.problem.empty() ? differs(file.text) : file.problem});
 }
 
-/// Why the line is not the command of these settings, of any number of ranks and of the program
+/// Why the line is not the command with these options, of any number of ranks and of the program
 /// that has run; empty where it is.
-std::string FolderCheck::wrong_command(const std::string& line, const Settings& settings) const {
+std::string FolderCheck::wrong_command(const std::string& line, const std::string& command,
+                                       const std::vector<OptionText>& options) const {
   const std::string given = text_at(document_, "command_line");
   const std::string program = given.substr(0, given.find(" bench"));
-  const std::string wanted = quoted(words_of(settings));
-  const std::string asked = fmt::format("{} {}", program, wanted);
+  const std::string asked = fmt::format("{} {} {}", program, command, quoted(words_of(options)));
   const std::size_t ranks = mxp_.setup.machine.hosts.size();
   if (ranks == 1 && line == asked) return "";
   constexpr std::string_view launcher = "mpirun -n ";
@@ -223,7 +230,6 @@ void FolderCheck::check_reports() {
     if (end == text.npos) return std::string("no 'The same run again' at its end");
     const std::string line = text.substr(end + again.size());
     if (lines_of(line).size() != 1) return std::string("more than one line of the same run again");
-    const Settings settings{"bench", options_again_of_both(mxp_.setup, hpl_.setup)};
     // Behind these options, it repeats the runs, and may name another BLAS.
     std::string first = line.substr(0, line.find('\n'));
     const std::size_t blas = first.find(" --blas ");
@@ -234,7 +240,8 @@ void FolderCheck::check_reports() {
         hpl_.runs.size() > 1 ? fmt::format(" --repeat {}", hpl_.runs.size()) : "";
     if (!first.ends_with(repeat)) return fmt::format("the same run again lacks '{}'", repeat);
     first.resize(first.size() - repeat.size());
-    const std::string why = wrong_command(first, settings);
+    const std::string why =
+        wrong_command(first, "bench", options_again_of_both(mxp_.setup, hpl_.setup));
     return why.empty() ? differing_line(text.substr(0, end), hpl_, program, summary) : why;
   });
   check(report_name,
@@ -249,8 +256,7 @@ void FolderCheck::check_certificate(const char* benchmark, const char* command,
     const std::vector<std::string> lines = lines_of(text);
     if (lines.size() != 2 || lines.front() != "#!/bin/sh")
       return fmt::format("not two lines, the first '#!/bin/sh'");
-    return wrong_command(
-        lines.back(), {command, options_again({measured.setup}, choices_of(BenchmarkOptions{}))});
+    return wrong_command(lines.back(), command, options_alone(measured.setup));
   });
   const BenchmarkRun best = best_of(measured);
   check(certificate(benchmark, "tstamps"), [&](const std::string& text) {
@@ -321,7 +327,7 @@ void SubmissionFolder::write(const Submission& submission) const {
     write(certificate(benchmark, "tstamps"),
           fmt::format("{}\n{}\n", utc_text(one.run.begin), utc_text(one.run.end)));
   };
-  write_certificate("mxphpl", submission.mxp, settings_text(submission.mxp.settings));
+  write_certificate("mxphpl", submission.mxp, input_text(submission.mxp.options));
   write_certificate("hpl", submission.hpl, dat);
   write(text_name, submission_text(submission.document, submission.system));
 }

@@ -8,16 +8,16 @@
 #include <vector>
 
 #include "bench/benchmark_runner.hpp"
-#include "io/settings.hpp"
+#include "core/option_text.hpp"
 
 namespace speedwell {
 
 /// One benchmark of a submission.
 struct SubmittedRun {
   BenchmarkRun run;
-  std::string report;   ///< its part of the report
-  Settings settings;    ///< by which it is run again
-  std::string command;  ///< the same as a command line
+  std::string report;               ///< its part of the report
+  std::vector<OptionText> options;  ///< by which it is run again
+  std::string command;              ///< the same as a command line
 };
 
 /// What is written into the folder.

@@ -28,7 +28,7 @@ int distance(std::string_view one, std::string_view other) {
 
 std::string suggestion(std::string_view given, const std::vector<std::string>& words) {
   constexpr std::size_t longest = 64;  // the time grows with the square
-  if (given.size() > longest) return "";
+  if (given.size() > longest) return ";";
   const auto letters = given.size() - std::min(given.size(), given.find_first_not_of('-'));
   int least = static_cast<int>(letters) / 3 + 1;
   const std::string* nearest = nullptr;
@@ -39,7 +39,7 @@ std::string suggestion(std::string_view given, const std::vector<std::string>& w
       nearest = &word;
     }
   }
-  return nearest ? fmt::format("; did you mean '{}'?", *nearest) : "";
+  return nearest ? fmt::format("; did you mean '{}'?", *nearest) : ";";
 }
 
 }  // namespace speedwell

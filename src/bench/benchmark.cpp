@@ -193,12 +193,12 @@ std::string no_factors(const BenchmarkResult& r) {
   return fmt::format("pivot {} (from 0) {} (info = {})", r.bad_pivot, why, r.bad_pivot + 1);
 }
 
-BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options,
+BenchmarkRunner::BenchmarkRunner(CommHandle comm, const BenchmarkOptions& options,
                                  const RunHooks& hooks, const Profile& profile)
     : machine_(comm, options.run, std::make_unique<SteadyClock>(), hooks),
       setup_(plan(machine_, options, 0, profile)) {}
 
-BenchmarkRunner::BenchmarkRunner(MPI_Comm comm, Setup planned, const RunHooks& hooks)
+BenchmarkRunner::BenchmarkRunner(CommHandle comm, Setup planned, const RunHooks& hooks)
     : machine_(comm, planned.asked.run, std::make_unique<SteadyClock>(), hooks),
       setup_(std::move(planned)) {}
 
@@ -302,7 +302,8 @@ BenchmarkRun BenchmarkRunner::run(const ProgressFunction& progress, RunTrace* tr
   return run;
 }
 
-std::vector<Measured> measure(MPI_Comm comm, const Series& series, const ProgressFunction& progress,
+std::vector<Measured> measure(CommHandle comm, const Series& series,
+                              const ProgressFunction& progress,
                               const InterruptFunction& interrupt) {
   SPEEDWELL_EXPECTS(!series.configurations.empty());
   const FloatingPointScope floating_point;
@@ -340,7 +341,7 @@ std::vector<Measured> measure(MPI_Comm comm, const Series& series, const Progres
 }
 
 namespace {
-BenchmarkResult run_as(Benchmark benchmark, MPI_Comm comm, BenchmarkOptions options,
+BenchmarkResult run_as(Benchmark benchmark, CommHandle comm, BenchmarkOptions options,
                        const ProgressFunction& progress, const InterruptFunction& interrupt) {
   options.benchmark = benchmark;
   return measure(comm, {{options}}, progress, interrupt).front().runs.front().result;

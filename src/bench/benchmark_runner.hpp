@@ -3,7 +3,8 @@
 /// Runs of one benchmark with one setup.
 #pragma once
 
-#include <speedwell/benchmark.hpp>
+#include <speedwell/benchmark_result.hpp>
+#include <speedwell/progress.hpp>
 
 #include <ctime>
 #include <functional>
@@ -57,8 +58,8 @@ struct Series {
 
 /// Runs as a public call of the library, which may be ended early. All configurations are planned
 /// before the first run. Collective over `comm`. @throws what mxp() and hpl() throw
-std::vector<Measured> measure(MPI_Comm comm, const Series& series, const ProgressFunction& progress,
-                              const InterruptFunction& interrupt);
+std::vector<Measured> measure(CommHandle comm, const Series& series,
+                              const ProgressFunction& progress, const InterruptFunction& interrupt);
 
 /// Operations of a rank's updates in an LU.
 double update_flops(const LuPlan& lu, int rank);
@@ -79,10 +80,10 @@ class BenchmarkRunner {
  public:
   /// @throws UsageError, AgreedFault: the same one on every rank
   /// @param hooks the interrupt is null on all ranks or on none
-  BenchmarkRunner(MPI_Comm comm, const BenchmarkOptions& options, const RunHooks& hooks = {},
+  BenchmarkRunner(CommHandle comm, const BenchmarkOptions& options, const RunHooks& hooks = {},
                   const Profile& profile = {});
   /// Takes a setup that was planned before, on the same ranks and another Machine.
-  BenchmarkRunner(MPI_Comm comm, Setup planned, const RunHooks& hooks = {});
+  BenchmarkRunner(CommHandle comm, Setup planned, const RunHooks& hooks = {});
 
   const Setup& setup() const { return setup_; }
   /// Computes untimed steps, so that kernels are loaded, algorithms chosen and scratch memory

@@ -30,13 +30,6 @@ Representative representative(const std::vector<Measured>& all);
 /// The choices of HPL.dat that have no effect on a benchmark with these options.
 std::span<const HplChoice> ignored_by(const BenchmarkOptions& options);
 
-/// The choices of HPL.dat as options have them: lists of one value, which may be open.
-HplDat choices_of(const BenchmarkOptions& options);
-
-/// Makes the lists of P and Q equally long: beside several values, the one value 0 stays open.
-/// @throws UsageError
-void pair_grids(HplDat& dat);
-
 /// `base` with each combination of values in `dat`, in HPL's order. A value of 0 stays open, to be
 /// chosen; a look-ahead above 1 is taken as 1.
 /// @param dat from a file, or from lists on the command line (its path is then empty)

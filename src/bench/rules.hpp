@@ -4,7 +4,7 @@
 /// each with its verdict.
 #pragma once
 
-#include <speedwell/benchmark.hpp>
+#include <speedwell/benchmark_result.hpp>
 
 #include <cstdint>
 #include <string>

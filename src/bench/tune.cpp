@@ -72,8 +72,7 @@ class Tuner {
       tuned.trials.push_back(trial);
       if (progress_.compared) progress_.compared(trial);
     };
-    tuned.outcome = list.empty() ? search_tuning(start_, space, rate, clock, deadline, note)
-                                 : time_tunings(start_, list, space, rate, clock, deadline, note);
+    tuned.outcome = search_tuning(start_, list, space, rate, clock, deadline, note);
     if (list.empty() && tuned.outcome.trials == 0 && tuned.outcome.complete) refuse_size();
     return tuned;
   }

@@ -3,52 +3,52 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <limits>
-#include <optional>
-
-#include "bench/neighbours.hpp"
 
 namespace speedwell {
 
 namespace {
 
-constexpr int rounds = 2;
-constexpr int runs_of_comparison = 2 * rounds;
-// How many neighbours that are not better a climb goes past: a block size that suits n badly may be
-// slower than its smaller and its larger neighbour.
-constexpr int neighbours_passed = 1;
+// A value that suits n badly may be slower than both of its neighbours: so two on each side.
+constexpr std::ptrdiff_t reach = 2;
 
-enum class Direction { up, down };
-
-/// The next value above or below `value` in the series; nothing at its end.
-template <class T>
-std::optional<T> next(const std::vector<T>& series, T value, Direction direction) {
-  const bool up = direction == Direction::up;
-  const std::vector<T> found = neighbours(series, value, up ? 0 : 1, up ? 1 : 0);
-  return found.empty() ? std::nullopt : std::optional(found.front());
+/// The values of an ascending series on both sides of the place of `center`, without it.
+std::vector<std::int64_t> near(const std::vector<std::int64_t>& series, std::int64_t center) {
+  const auto [first, last] = std::ranges::equal_range(series, center);
+  std::vector<std::int64_t> all(first - std::min(reach, first - series.begin()), first);
+  all.insert(all.end(), last, last + std::min(reach, series.end() - last));
+  return all;
 }
 
-std::optional<Tuning> move_nb(Tuning tuning, Direction direction, const TuneSpace&) {
-  const auto nb = next(block_sizes(std::int64_t{1} << 40), tuning.nb, direction);
-  if (nb) tuning.nb = *nb;
-  return nb ? std::optional(tuning) : std::nullopt;
+std::vector<Tuning> block_sizes(const Tuning& best, const TuneSpace&) {
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  std::vector<std::int64_t> series{32};
+  for (std::int64_t power = 64; power <= most; power *= 2)
+    series.insert(series.end(), {power, power + power / 2});
+  std::vector<Tuning> all;
+  for (const std::int64_t nb : near(series, best.nb))
+    all.push_back({nb, best.lookahead, best.chunk});
+  return all;
 }
 
-std::optional<Tuning> move_lookahead(Tuning tuning, Direction direction, const TuneSpace&) {
-  const auto lookahead = next({0, 1}, tuning.lookahead, direction);
-  if (lookahead) tuning.lookahead = *lookahead;
-  return lookahead ? std::optional(tuning) : std::nullopt;
+std::vector<Tuning> lookaheads(const Tuning& best, const TuneSpace&) {
+  return {{best.nb, best.lookahead == 0 ? 1 : 0, best.chunk}};
 }
 
-std::optional<Tuning> move_chunk(Tuning tuning, Direction direction, const TuneSpace& space) {
-  constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
-  const bool every = tuning.chunk == 0 || tuning.chunk >= space.columns;
-  const auto chunk = next(chunk_sizes(space.columns, all), every ? all : tuning.chunk, direction);
-  if (chunk) tuning.chunk = *chunk == all ? 0 : *chunk;
-  return chunk ? std::optional(tuning) : std::nullopt;
+std::vector<Tuning> chunks(const Tuning& best, const TuneSpace& space) {
+  constexpr std::int64_t whole = std::numeric_limits<std::int64_t>::max();
+  std::vector<std::int64_t> series;
+  for (std::int64_t chunk = 256; chunk < space.columns; chunk *= 2) series.push_back(chunk);
+  series.push_back(whole);
+  const bool is_whole = best.chunk == 0 || best.chunk >= space.columns;
+  std::vector<Tuning> all;
+  for (const std::int64_t chunk : near(series, is_whole ? whole : best.chunk))
+    all.push_back({best.nb, best.lookahead, chunk == whole ? 0 : chunk});
+  return all;
 }
 
-constexpr std::array moves{move_nb, move_lookahead, move_chunk};
+constexpr std::array candidates{block_sizes, lookaheads, chunks};
 
 class Search {
  public:
@@ -59,51 +59,35 @@ class Search {
         measure_(measure),
         clock_(clock),
         deadline_(deadline),
-        compared_(compared) {}
+        compared_(compared) {
+    known_.push_back(start_);
+    outcome_.best = start_;
+    outcome_.rate = outcome_.default_rate = timed(start_);
+    outcome_.seconds_needed = (runs_of_trial + runs_of_end) * longest_;
+    tell({start_, outcome_.rate, 0, false});
+  }
 
   TuneOutcome run() {
-    begin();
-    climb_all();
-    confirm();
+    for (Tuning before = start_;; before = outcome_.best) {
+      for (const auto& of : candidates)
+        for (const Tuning& tuning : of(outcome_.best, space_))
+          try_out(tuning, runs_of_trial, runs_of_end);
+      if (outcome_.best == before || !outcome_.complete) break;
+    }
+    if (outcome_.best != start_) confirm();
     return outcome_;
   }
 
   TuneOutcome run(const TuneList& list) {
-    begin();
-    for (const std::int64_t nb : list.nb) try_once({nb, start_.lookahead, start_.chunk});
-    for (const std::int64_t chunk : list.chunk)
-      try_once({outcome_.best.nb, start_.lookahead, chunk});
+    for (const std::int64_t nb : list.nb) try_out({nb, start_.lookahead, start_.chunk}, 1, 0);
+    const std::int64_t nb = outcome_.best.nb;
+    for (const std::int64_t chunk : list.chunk) try_out({nb, start_.lookahead, chunk}, 1, 0);
     return outcome_;
   }
 
  private:
-  void begin() {
-    known_.push_back(start_);
-    outcome_.best = start_;
-    outcome_.rate = outcome_.default_rate = timed(start_);
-    // Runs of two comparisons: of the first neighbour, and of the best with `start` at the end.
-    outcome_.seconds_needed = 2 * runs_of_comparison * longest_;
-    outcome_.complete = true;
-    tell({start_, outcome_.rate, 0, false});
-  }
-
-  void try_once(const Tuning& tuning) {
-    if (is_known(tuning) || !space_.allowed(tuning)) return;
-    if (clock_.now() + longest_ > deadline_) {
-      outcome_.complete = false;
-      return;
-    }
-    known_.push_back(tuning);
-    const double rate = timed(tuning);
-    ++outcome_.trials;
-    const TuningTrial trial{tuning, rate, outcome_.rate, rate > (1 + tune_margin) * outcome_.rate};
-    tell(trial);
-    if (!trial.better) return;
-    outcome_.best = tuning;
-    outcome_.rate = rate;
-  }
-
-  using Move = decltype(moves)::value_type;
+  static constexpr int runs_of_trial = 3;  // at most
+  static constexpr int runs_of_end = 2;
 
   double timed(const Tuning& tuning) {
     const double begin = clock_.now();
@@ -116,81 +100,39 @@ class Search {
     if (compared_) compared_(trial);
   }
 
-  void climb_all() {
-    for (bool moved = true; moved && outcome_.complete;) {
-      moved = false;
-      for (const Move move : moves)
-        for (const Direction direction : {Direction::up, Direction::down})
-          if (climb(move, direction)) {
-            moved = true;
-            break;  // the other direction leads back to tunings that are known
-          }
-    }
+  static bool is_better(const TuningTrial& trial) {
+    return trial.rate > (1 + tune_margin) * trial.against;
   }
 
-  /// Tries the neighbours in one direction as long as they are better, going past
-  /// neighbours_passed that are not. Returns whether any was better.
-  bool climb(Move move, Direction direction) {
-    bool moved = false;
-    Tuning at = outcome_.best;
-    for (int passed = 0; passed <= neighbours_passed;) {
-      const std::optional<Tuning> next = move(at, direction, space_);
-      if (!next || !space_.allowed(*next)) break;
-      at = *next;
-      const std::optional<bool> better = try_out(at);
-      if (!better) break;
-      passed = *better ? 0 : passed + 1;
-      moved = moved || *better;
-    }
-    return moved;
+  /// Times both. A machine that becomes slower favours `other`, which is first.
+  TuningTrial compare(const Tuning& tuning, const Tuning& other) {
+    const double against = timed(other);
+    TuningTrial trial{tuning, timed(tuning), against, false};
+    trial.better = is_better(trial);
+    return trial;
   }
 
-  /// Compares a tuning with the best one, which it replaces if it is better. Returns whether it is,
-  /// or nothing if the time does not suffice to compare.
-  std::optional<bool> try_out(const Tuning& tuning) {
-    if (is_known(tuning)) return false;
-    if (!time_for_comparison()) {
+  /// Compares a tuning with the best one, which it replaces if it is better.
+  /// @param runs that it may take @param reserved runs for which time must be left
+  void try_out(const Tuning& tuning, int runs, int reserved) {
+    if (std::ranges::count(known_, tuning) > 0 || !space_.allowed(tuning)) return;
+    if (clock_.now() + (runs + reserved) * longest_ > deadline_) {
       outcome_.complete = false;
-      return std::nullopt;
+      return;
     }
     known_.push_back(tuning);
-    const TuningTrial trial = compare(tuning, outcome_.best);
     ++outcome_.trials;
+    TuningTrial trial{tuning, timed(tuning), outcome_.rate, false};
+    trial.better = is_better(trial);
+    if (trial.better && runs > 1) trial = compare(tuning, outcome_.best);
     tell(trial);
-    if (trial.better) outcome_.best = tuning;
-    return trial.better;
+    if (!trial.better) return;
+    outcome_.best = tuning;
+    outcome_.rate = trial.rate;
   }
 
-  bool is_known(const Tuning& tuning) const {
-    return std::find(known_.begin(), known_.end(), tuning) != known_.end();
-  }
-
-  // There is time for a comparison, and for the last one with `start`.
-  bool time_for_comparison() const {
-    return clock_.now() + 2 * runs_of_comparison * longest_ <= deadline_;
-  }
-
-  // The order of the two runs changes from round to round, so that a machine that becomes slower
-  // favours neither tuning.
-  TuningTrial compare(const Tuning& tuning, const Tuning& other) {
-    TuningTrial c{tuning, 0, 0, true};
-    for (int round = 0; round < rounds && c.better; ++round) {
-      const bool first = round % 2 == 0;
-      const double before = first ? timed(tuning) : timed(other);
-      const double after = first ? timed(other) : timed(tuning);
-      const double rate = first ? before : after;
-      const double against = first ? after : before;
-      c.rate = std::max(c.rate, rate);
-      c.against = std::max(c.against, against);
-      c.better = rate > against;
-    }
-    c.better = c.better && c.rate > (1 + tune_margin) * c.against;
-    return c;
-  }
-
-  // Compares the best with `start`: the small gains that led to it may all have been chance.
+  // The small gains that led to the best may all have been chance.
   void confirm() {
-    if (outcome_.best == start_) return;
     const TuningTrial whole = compare(outcome_.best, start_);
     tell(whole);
     outcome_.default_rate = whole.against;
@@ -211,15 +153,11 @@ class Search {
 
 }  // namespace
 
-TuneOutcome time_tunings(const Tuning& start, const TuneList& list, const TuneSpace& space,
-                         const MeasureRate& measure, const Clock& clock, double deadline,
-                         const Compared& compared) {
-  return Search(start, space, measure, clock, deadline, compared).run(list);
-}
-
-TuneOutcome search_tuning(const Tuning& start, const TuneSpace& space, const MeasureRate& measure,
-                          const Clock& clock, double deadline, const Compared& compared) {
-  return Search(start, space, measure, clock, deadline, compared).run();
+TuneOutcome search_tuning(const Tuning& start, const TuneList& list, const TuneSpace& space,
+                          const MeasureRate& measure, const Clock& clock, double deadline,
+                          const Compared& compared) {
+  Search search(start, space, measure, clock, deadline, compared);
+  return list.empty() ? search.run() : search.run(list);
 }
 
 }  // namespace speedwell

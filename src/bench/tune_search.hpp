@@ -22,7 +22,7 @@ struct TuneSpace {
 /// A comparison of a tuning with the best one so far.
 struct TuningTrial {
   Tuning tuning;
-  double rate = 0;      ///< operations a second of its fastest run
+  double rate = 0;      ///< operations a second
   double against = 0;   ///< operations a second of the best tuning so far; 0 for the first run
   bool better = false;  ///< whether `tuning` becomes the best one so far
 };
@@ -32,7 +32,7 @@ struct TuneOutcome {
   double rate = 0;            ///< operations a second of `best`
   double default_rate = 0;    ///< operations a second of the tuning that the search began with
   int trials = 0;             ///< tunings tried after `start`; 0: no time, or none to try
-  bool complete = false;      ///< false: the time was over before everything was tried
+  bool complete = true;       ///< false: the time was over before everything was tried
   double seconds_needed = 0;  ///< time that a first trial needs, estimated from the first run
 };
 
@@ -52,23 +52,17 @@ struct TuneList {
   bool empty() const { return nb.empty() && chunk.empty(); }
 };
 
-/// Times `start`, then `start` with each nb of the list, then the fastest nb with each chunk of the
-/// list, once each. Tunings that the space does not allow are left out. A tuning becomes the best
-/// if it is faster than the best one so far by more than tune_margin. No run begins that would end
-/// after `deadline` if it took as long as the longest run so far.
-TuneOutcome time_tunings(const Tuning& start, const TuneList& list, const TuneSpace& space,
-                         const MeasureRate& measure, const Clock& clock, double deadline,
-                         const Compared& compared = {});
-
-/// Climbs from `start` to ever faster neighbours of the best tuning so far, changing one value at a
-/// time: nb along 32, 64, 96, 128, 192, 256, ...; look-ahead 0 and 1; chunk along 256, 512, ...
-/// and all columns. In each direction it goes past one neighbour that is not better.
-/// A neighbour becomes the best if it is faster than the best in each of two rounds, in which both
-/// are run, and its best rate is higher by more than tune_margin. At the end the best is compared
-/// with `start` in the same way, and `start` is the outcome unless the best wins. No trial begins
-/// that would end after `deadline` if its runs took as long as the longest run so far; the first
-/// run takes place in any case.
-TuneOutcome search_tuning(const Tuning& start, const TuneSpace& space, const MeasureRate& measure,
-                          const Clock& clock, double deadline, const Compared& compared = {});
+/// Changes one value of the best tuning so far at a time: nb to the two below and the two above
+/// among 32, 64, 96, 128, 192, 256, ...; the look-ahead; the chunk to the two below and the two
+/// above among 256, 512, ... and all columns; again until none is better.
+/// A candidate is timed once. If it is faster than the best by more than tune_margin, both are
+/// timed again, and it becomes the best if it is so again. At the end the best and `start` are
+/// timed in the same way, and `start` is the outcome unless the best wins. With a list, `start` is
+/// timed with each nb of it, then the fastest nb with each chunk of it, once each. Tunings that the
+/// space does not allow are left out. No trial begins that would end after `deadline` if its runs
+/// took as long as the longest run so far; the first run takes place in any case.
+TuneOutcome search_tuning(const Tuning& start, const TuneList& list, const TuneSpace& space,
+                          const MeasureRate& measure, const Clock& clock, double deadline,
+                          const Compared& compared = {});
 
 }  // namespace speedwell

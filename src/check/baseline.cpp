@@ -5,11 +5,11 @@
 #include <speedwell/error.hpp>
 
 #include <algorithm>
-#include <filesystem>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "io/file.hpp"
-#include "io/file_lock.hpp"
 #include "io/json.hpp"
 #include "io/text.hpp"
 
@@ -19,10 +19,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr const char* schema = "speedwell-baseline/1";
+std::vector<double> numbers(const ordered_json& from, std::size_t count) {
+  std::vector<double> all;
+  for (const ordered_json& one : from) all.push_back(one.is_null() ? NAN : one.get<double>());
+  all.resize(count, NAN);
+  return all;
+}
 
-/// The indices of the places on each host, in the order of the check.
-std::map<std::string, std::vector<std::size_t>> places_by_host(const NodeCheck& check) {
+/// The places of the check by their hosts.
+std::map<std::string, std::vector<std::size_t>> places_of(const NodeCheck& check) {
   std::map<std::string, std::vector<std::size_t>> all;
   for (std::size_t i = 0; i < check.places.size(); ++i) all[check.places[i].host].push_back(i);
   return all;
@@ -30,126 +35,76 @@ std::map<std::string, std::vector<std::size_t>> places_by_host(const NodeCheck& 
 
 }  // namespace
 
-Baseline Baseline::read(const std::string& path) {
-  Baseline baseline;
-  baseline.path_ = path;
-  const FileText file = read_file(path);
-  if (file.is_missing) return baseline;
-  if (!file.problem.empty())
+Baseline::Baseline(std::string path) : path_(std::move(path)) {
+  const auto refuse = [&](const std::string& why) {
     throw UsageError(
-        fmt::format("--baseline '{}' cannot be read ({}); allowed: a file that can, or "
-                    "a new one",
-                    printable(path, longest_path), file.problem));
-  const auto damaged = [&](const std::string& why) {
-    return UsageError(
-        fmt::format("--baseline '{}' is no baseline: {}; allowed: a file that speedwell "
-                    "check has written, or a new one",
-                    printable(path, longest_path), why));
+        fmt::format("--baseline '{}': {}; allowed: a file that speedwell check --json has written",
+                    printable(path_, longest_path), why));
   };
-  const ordered_json document =
-      parse_json(file.text, [&](const std::string& why) { throw damaged(why); });
-  if (!document.is_object()) throw damaged("it is no JSON object");
+  const FileText file = read_file(path_);
+  if (!file.problem.empty()) refuse(file.problem);
+  const ordered_json document = parse_json(file.text, refuse);
   try {
-    if (const auto found = document.at("schema").get<std::string>(); found != schema)
-      throw damaged(fmt::format("its schema is '{}'", printable(found)));
-    document.at("processor").get_to(baseline.processor_);
-    document.at("device").get_to(baseline.device_);
-    for (const auto& [host, node] : document.at("nodes").items()) {
-      Node& mine = baseline.nodes_[host];
-      node.at("date").get_to(mine.date);
-      for (const ordered_json& place : node.at("places")) {
-        Place& figures = mine.places.emplace_back();
-        for (const auto& [name, figure] : place.items())
-          figures[name] = {figure.at("value").get<double>(), figure.at("deviation").get<double>()};
-      }
-    }
+    if (document.at("benchmark") != "check") refuse("it is of no check");
+    document.at("date").get_to(date_);
+    document.at("device_description").get_to(device_);
+    std::size_t count = 0;
+    for (const ordered_json& place : document.at("places"))
+      places_[place.at("host").get<std::string>()].push_back(count++);
+    for (const ordered_json& fact : document.at("facts"))
+      if (fact.at("name") == "processor") fact.at("values").at(0).get_to(processor_);
+    for (const ordered_json& figure : document.at("figures"))
+      figures_[figure.at("name").get<std::string>()] = {numbers(figure.at("values"), count),
+                                                        numbers(figure.at("deviations"), count)};
   } catch (const nlohmann::json::exception& error) {
-    throw damaged(printable(error.what(), 120));
+    refuse("it is of no check: " + printable(error.what(), 120));
   }
-  return baseline;
 }
 
-void Baseline::require_same(const MachineFacts& machine, const std::string& processor) const {
-  if (nodes_.empty()) return;
+void Baseline::require_same(const std::string& device, const std::string& processor) const {
   const auto require = [&](const char* what, const std::string& then, const std::string& now) {
     if (then != now)
       throw UsageError(
-          fmt::format("--baseline '{}' is of another machine: its {} is {}, and here "
-                      "{}; allowed: a baseline of this machine, or a new file",
+          fmt::format("--baseline '{}' is of another machine: its {} is {}, and here {}; allowed: "
+                      "a check of this machine",
                       printable(path_, longest_path), what, printable(then, 120), now));
   };
   require("processor", processor_, processor);
-  require("device", device_, machine.device);
+  require("device", device_, device);
 }
 
 std::vector<Finding> Baseline::compare(const NodeCheck& check, const OutlierLimits& limits) const {
   std::vector<Finding> all;
-  for (const auto& [host, here] : places_by_host(check)) {
-    const auto node = nodes_.find(host);
-    if (node == nodes_.end()) continue;
-    if (node->second.places.size() != here.size())
+  for (const auto& [host, here] : places_of(check)) {
+    const auto there = places_.find(host);
+    if (there == places_.end()) continue;
+    if (there->second.size() != here.size())
       throw UsageError(fmt::format(
-          "--baseline '{}' has {} ranks or GPUs on {}, and this check {}; "
-          "allowed: as many",
-          printable(path_, longest_path), node->second.places.size(), host, here.size()));
-    const std::string then = fmt::format("the baseline of {}", node->second.date);
-    for (std::size_t i = 0; i < here.size(); ++i)
-      for (const CheckedFigure& figure : check.figures) {
-        const auto kept = node->second.places[i].find(figure.name);
-        if (kept == node->second.places[i].end()) continue;
-        const Spread usual{kept->second.value,
-                           std::max(kept->second.deviation, figure.deviations[here[i]])};
-        const double now = figure.values[here[i]];
-        if (is_outlier(now, usual, figure.better, limits))
-          all.push_back({here[i], worse_text(figure, now, usual.median, then)});
+          "--baseline '{}' has {} ranks or GPUs on {}, and this check {}; allowed: as many",
+          printable(path_, longest_path), there->second.size(), host, here.size()));
+    for (const CheckedFigure& figure : check.figures) {
+      const auto kept = figures_.find(figure.name);
+      if (kept == figures_.end()) continue;
+      for (std::size_t i = 0; i < here.size(); ++i) {
+        const std::size_t then = there->second[i];
+        const double value = figure.values[here[i]];
+        const Spread usual{kept->second.values[then],
+                           std::max(kept->second.deviations[then], figure.deviations[here[i]])};
+        if (is_outlier(value, usual, figure.better, limits))
+          all.push_back(
+              {here[i], worse_text(figure, value, usual.median, "the baseline of " + date_)});
       }
+    }
   }
   return all;
 }
 
-std::size_t Baseline::add_to(const std::string& path, const NodeCheck& check,
-                             const std::string& processor, const std::string& date) {
-  const FileLock lock(path);
-  Baseline now = read(path);
-  now.require_same(check.machine, processor);
-  const std::size_t added = now.add(check, processor, date);
-  if (added > 0) now.write();
-  return added;
-}
-
-std::size_t Baseline::add(const NodeCheck& check, const std::string& processor,
-                          const std::string& date) {
-  processor_ = processor;
-  device_ = check.machine.device;
-  std::size_t added = 0;
-  for (const auto& [host, here] : places_by_host(check)) {
-    const auto [node, is_new] = nodes_.try_emplace(host, Node{date});
-    if (!is_new) continue;
-    ++added;
-    for (const std::size_t place : here) {
-      Place& figures = node->second.places.emplace_back();
-      for (const CheckedFigure& figure : check.figures)
-        if (const double value = figure.values[place]; value - value == 0)
-          figures[figure.name] = {value, figure.deviations[place]};
-    }
-  }
-  return added;
-}
-
-void Baseline::write() const {
-  ordered_json document = {{"schema", schema}, {"processor", processor_}, {"device", device_}};
-  ordered_json& nodes = document["nodes"] = ordered_json::object();
-  for (const auto& [host, node] : nodes_) {
-    ordered_json places = ordered_json::array();
-    for (const Place& place : node.places) {
-      ordered_json figures = ordered_json::object();
-      for (const auto& [name, kept] : place)
-        figures[name] = {{"value", kept.value}, {"deviation", kept.deviation}};
-      places.push_back(std::move(figures));
-    }
-    nodes[host] = {{"date", node.date}, {"places", std::move(places)}};
-  }
-  write_json(path_, document);
+std::string Baseline::text(const NodeCheck& check) const {
+  const auto now = places_of(check);
+  const auto known =
+      std::ranges::count_if(now, [&](const auto& node) { return places_.contains(node.first); });
+  return fmt::format("the baseline is '{}' of {}; it has {} of {} nodes", path_, date_, known,
+                     now.size());
 }
 
 }  // namespace speedwell

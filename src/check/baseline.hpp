@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The figures of nodes at an earlier time, with which a check compares them.
+/// The figures of an earlier check, with which a check compares its own.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,45 +12,32 @@
 
 namespace speedwell {
 
-/// A file of figures, by node. Its nodes have the same processor and the same devices.
+/// An earlier check, by the JSON that it has written.
 class Baseline {
  public:
-  /// A figure of one place of a node.
-  struct Kept {
-    double value = 0;
-    double deviation = 0;
-  };
-  /// The figures of one place, by name.
-  using Place = std::map<std::string, Kept>;
+  /// @throws UsageError, one line, if the file cannot be read or is of no check
+  explicit Baseline(std::string path);
 
-  /// An empty one, if there is no such file.
-  /// @throws UsageError, one line, if the file cannot be read or is no baseline
-  static Baseline read(const std::string& path);
-
-  /// @throws UsageError, one line, if the baseline is of another processor or another device
-  void require_same(const MachineFacts& machine, const std::string& processor) const;
+  /// @throws UsageError, one line, if the earlier check was of another processor or device
+  void require_same(const std::string& device, const std::string& processor) const;
   /// Figures that are worse than those of the same node: beyond the limits, where the deviation is
-  /// that of the rounds, then or now.
-  /// @throws UsageError if a node had another number of ranks
+  /// that of the rounds, then or now. Nodes that were not there then have none.
+  /// @throws UsageError if a node had another number of ranks or GPUs
   std::vector<Finding> compare(const NodeCheck& check, const OutlierLimits& limits) const;
-  /// Adds the nodes that the file does not have yet, to what other checks have added to it
-  /// meanwhile, and replaces it. Returns their number; where it is 0, the file is unchanged.
-  /// @throws UsageError that names the path; the old file is then unchanged
-  static std::size_t add_to(const std::string& path, const NodeCheck& check,
-                            const std::string& processor, const std::string& date);
+  /// "the baseline is 'figures.json' of 2026-11-21T18:00:00Z; it has 3 of 4 nodes"
+  std::string text(const NodeCheck& check) const;
 
  private:
-  std::size_t add(const NodeCheck& check, const std::string& processor, const std::string& date);
-  void write() const;
-
-  struct Node {
-    std::string date;  ///< UTC
-    std::vector<Place> places{};
+  struct Figure {
+    std::vector<double> values, deviations;  // of every place; NaN: not measured there
   };
+
   std::string path_;
-  std::string processor_;  ///< empty: no node yet
+  std::string date_;  // UTC
   std::string device_;
-  std::map<std::string, Node> nodes_;
+  std::string processor_;
+  std::map<std::string, std::vector<std::size_t>> places_;  // by their hosts
+  std::map<std::string, Figure> figures_;                   // by their names
 };
 
 }  // namespace speedwell

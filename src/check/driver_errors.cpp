@@ -23,9 +23,7 @@ DriverErrors gpu_errors(const GpuState& s) {
   add(errors.corrected, s.ecc_corrected, "errors of the GPU's memory, corrected");
   add(errors.corrected, s.rows_remapped_uncorrected, "rows of the GPU's memory that were replaced");
   add(errors.corrected, s.pcie_replays, "packets that PCIe sent again");
-  add(errors.corrected, s.nvlink_replays, "packets that NVLinks sent again");
-  add(errors.corrected, s.nvlink_recoveries, "NVLinks trained again");
-  add(errors.corrected, s.nvlink_crc_errors, "wrong checksums of NVLinks");
+  add(errors.corrected, s.nvlink_errors, "errors of NVLinks, corrected");
   return errors;
 }
 

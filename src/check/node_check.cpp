@@ -299,7 +299,7 @@ class MachineCheck {
 };
 
 /// The GPUs that a process alone checks one after the other; of several ranks, each has its own.
-std::vector<int> own_gpus(MPI_Comm comm, const RunOptions& options) {
+std::vector<int> own_gpus(CommHandle comm, const RunOptions& options) {
   if (ranks_in(comm) > 1 || options.device == DeviceKind::cpu || !options.gpus.empty())
     return options.gpus;
   std::vector<int> all(static_cast<std::size_t>(count_gpus()));
@@ -327,7 +327,7 @@ void append(NodeCheck& all, const NodeCheck& more) {
 
 }  // namespace
 
-NodeCheck check_nodes(MPI_Comm comm, const RunOptions& options, double seconds,
+NodeCheck check_nodes(CommHandle comm, const RunOptions& options, double seconds,
                       const std::function<void(const MachineFacts&)>& admit) {
   const auto check = [&](const RunOptions& one, double time) {
     Machine machine(comm, one);

@@ -3,7 +3,6 @@
 /// `speedwell check`: whether all ranks and nodes of a job are as fast as the others, and alike.
 #pragma once
 
-#include <mpi.h>
 #include <speedwell/options.hpp>
 
 #include <cstddef>
@@ -67,7 +66,7 @@ struct NodeCheck {
 ///        one on every rank
 /// @throws UsageError, AgreedFault as Machine does, and where memory is short
 NodeCheck check_nodes(
-    MPI_Comm comm, const RunOptions& options, double seconds,
+    CommHandle comm, const RunOptions& options, double seconds,
     const std::function<void(const MachineFacts&)>& admit = [](const auto&) {});
 
 /// What stands out: figures beyond the limits, facts that differ from those of most places, and

@@ -191,7 +191,7 @@ void require_equal_calls(const Communicator& all, const std::vector<OptionText>&
                   one.name, one.here, one.there, found.rank));
 }
 
-void require_equal_calls(MPI_Comm comm, const std::vector<OptionText>& mine) {
+void require_equal_calls(CommHandle comm, const std::vector<OptionText>& mine) {
   if (ranks_in(comm) > 1) require_equal_calls(Communicator::duplicate(comm), mine);
 }
 

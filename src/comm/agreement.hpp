@@ -72,7 +72,7 @@ void require_equal_options(const Communicator& all, const Options& mine) {
 /// @throws UsageError on every rank
 void require_equal_calls(const Communicator& all, const std::vector<OptionText>& mine);
 /// The same checks of a call on a caller's communicator, where a rank alone checks nothing.
-void require_equal_calls(MPI_Comm comm, const std::vector<OptionText>& mine);
+void require_equal_calls(CommHandle comm, const std::vector<OptionText>& mine);
 
 /// Runs `work` and returns its result. A Fault that names no rank, and std::bad_alloc, may have
 /// been met by this rank alone: they become a Fault that names this rank of `comm` and its host. A
@@ -80,7 +80,7 @@ void require_equal_calls(MPI_Comm comm, const std::vector<OptionText>& mine);
 /// exceptions pass unchanged.
 /// @throws UsageError, before `work` runs, unless MPI is initialized and not finalized
 template <class Work>
-std::invoke_result_t<Work> on_this_rank(MPI_Comm comm, Work&& work) {
+std::invoke_result_t<Work> on_this_rank(CommHandle comm, Work&& work) {
   require_mpi();
   const std::string& host = host_name();  // asked here: no MPI call inside a catch
   const int rank = rank_in(comm);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "comm/communicator.hpp"
 
+#include <mpi.h>
 #include <speedwell/error.hpp>
 
 #if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
@@ -90,25 +91,26 @@ void check_mpi(int code, const char* call) {
   throw Fault(std::string(call) + " failed: " + words);
 }
 
-Communicator::Communicator(MPI_Comm comm, const RunContext& run, Owns owns)
+Communicator::Communicator(CommHandle comm, const RunContext& run, Owns owns)
     : comm_(comm), owns_(owns), run_(&run) {
-  check_mpi(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check_mpi(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
-  check_mpi(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  check_mpi(MPI_Comm_set_errhandler(comm_.as<MPI_Comm>(), MPI_ERRORS_RETURN),
+            "MPI_Comm_set_errhandler");
+  check_mpi(MPI_Comm_rank(comm_.as<MPI_Comm>(), &rank_), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_size(comm_.as<MPI_Comm>(), &size_), "MPI_Comm_size");
   if (run.stalls()) watched_.resize(static_cast<std::size_t>(size_));
   std::iota(watched_.begin(), watched_.end(), 0);
 }
 
-Communicator Communicator::duplicate(MPI_Comm comm, const RunContext& run) {
+Communicator Communicator::duplicate(CommHandle comm, const RunContext& run) {
   require_mpi();
   MPI_Comm copy = MPI_COMM_NULL;
   int size = 0;
-  check_mpi(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  check_mpi(MPI_Comm_size(comm.as<MPI_Comm>(), &size), "MPI_Comm_size");
   {
     // In a communicator of one rank, a long call is no wait for another rank.
     const StallWatch::Waiting waiting(size > 1 ? run.stalls() : nullptr, "MPI_Comm_dup");
     const auto no_forks = hold_forks_of_one(size);
-    check_mpi(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
+    check_mpi(MPI_Comm_dup(comm.as<MPI_Comm>(), &copy), "MPI_Comm_dup");
   }
   return {copy, run, Owns::yes};
 }
@@ -123,12 +125,12 @@ Communicator Communicator::in(const RunContext& run) const {
   return {comm_, run, Owns::no};
 }
 
-Communicator Communicator::with_watch(MPI_Comm part) const {
+Communicator Communicator::with_watch(CommHandle part) const {
   Communicator made(part, *run_, Owns::yes);
   if (!run_->stalls()) return made;
   const auto wait = waiting("MPI_Allgather");
   const int me = watched_[static_cast<std::size_t>(rank_)];
-  check_mpi(MPI_Allgather(&me, 1, MPI_INT, made.watched_.data(), 1, MPI_INT, part),
+  check_mpi(MPI_Allgather(&me, 1, MPI_INT, made.watched_.data(), 1, MPI_INT, part.as<MPI_Comm>()),
             "MPI_Allgather");
   return made;
 }
@@ -158,18 +160,19 @@ Communicator& Communicator::operator=(Communicator&& other) noexcept {
 
 Communicator::~Communicator() {
   // MPI_Comm_free is collective: a rank that alone leaves with an exception must not wait in it.
-  if (comm_ == MPI_COMM_NULL || owns_ == Owns::no || std::uncaught_exceptions() > 0 ||
+  if (comm_ == CommHandle(MPI_COMM_NULL) || owns_ == Owns::no || std::uncaught_exceptions() > 0 ||
       mpi_is_over())
     return;
   const auto no_forks = hold_forks_of_one(size_);
-  MPI_Comm_free(&comm_);
+  MPI_Comm owned = comm_.as<MPI_Comm>();
+  MPI_Comm_free(&owned);
 }
 
 Communicator Communicator::split(int color, int key) const {
   const auto wait = waiting("MPI_Comm_split");
   const auto no_forks = hold_forks_of_one(size_);
   MPI_Comm part = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(comm_, color, key, &part), "MPI_Comm_split");
+  check_mpi(MPI_Comm_split(comm_.as<MPI_Comm>(), color, key, &part), "MPI_Comm_split");
   return with_watch(part);
 }
 
@@ -177,21 +180,22 @@ Communicator Communicator::split_node() const {
   const auto wait = waiting("MPI_Comm_split_type");
   const auto no_forks = hold_forks_of_one(size_);
   MPI_Comm node = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node),
-            "MPI_Comm_split_type");
+  check_mpi(
+      MPI_Comm_split_type(comm_.as<MPI_Comm>(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node),
+      "MPI_Comm_split_type");
   return with_watch(node);
 }
 
 void Communicator::barrier() const {
   const auto wait = waiting("MPI_Barrier");
-  check_mpi(MPI_Barrier(comm_), "MPI_Barrier");
+  check_mpi(MPI_Barrier(comm_.as<MPI_Comm>()), "MPI_Barrier");
 }
 
 void Communicator::barrier_asleep() const {
   constexpr std::chrono::milliseconds longest{10};
   std::chrono::microseconds pause{50};
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Ibarrier(comm_, &request), "MPI_Ibarrier");
+  check_mpi(MPI_Ibarrier(comm_.as<MPI_Comm>(), &request), "MPI_Ibarrier");
   for (int done = 0;;) {
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     if (done != 0) return;
@@ -203,18 +207,18 @@ void Communicator::barrier_asleep() const {
 void Communicator::broadcast(std::span<std::byte> bytes, int root) const {
   const auto wait = waiting("MPI_Bcast", rank_ == root ? -1 : root);
   in_pieces(bytes, [&](std::byte* data, int count) {
-    check_mpi(MPI_Bcast(data, count, MPI_BYTE, root, comm_), "MPI_Bcast");
+    check_mpi(MPI_Bcast(data, count, MPI_BYTE, root, comm_.as<MPI_Comm>()), "MPI_Bcast");
   });
 }
 
 void Communicator::all_reduce(std::span<double> values, Reduction op) const {
   const auto wait = waiting("MPI_Allreduce");
-  reduce_everywhere(comm_, values, op);
+  reduce_everywhere(comm_.as<MPI_Comm>(), values, op);
 }
 
 void Communicator::all_reduce(std::span<std::int64_t> values, Reduction op) const {
   const auto wait = waiting("MPI_Allreduce");
-  reduce_everywhere(comm_, values, op);
+  reduce_everywhere(comm_.as<MPI_Comm>(), values, op);
 }
 
 double Communicator::all_reduce(double value, Reduction op) const {
@@ -233,7 +237,8 @@ void Communicator::reduce_sum(std::span<double> values, int root) const {
   in_pieces(values, [&](double* data, int count) {
     if (rank_ == root) copy.assign(data, data + count);
     const double* from = rank_ == root ? copy.data() : data;
-    check_mpi(MPI_Reduce(from, data, count, MPI_DOUBLE, MPI_SUM, root, comm_), "MPI_Reduce");
+    check_mpi(MPI_Reduce(from, data, count, MPI_DOUBLE, MPI_SUM, root, comm_.as<MPI_Comm>()),
+              "MPI_Reduce");
   });
 }
 
@@ -252,7 +257,8 @@ void Communicator::all_gather(std::span<const double> mine, std::span<double> al
     throw Fault("all_gather: the counts do not agree with the ranks or the lengths");
   const auto wait = waiting("MPI_Allgatherv");
   if (total <= std::numeric_limits<int>::max())
-    return gather_everywhere(comm_, mine, all, std::vector<int>(counts.begin(), counts.end()));
+    return gather_everywhere(comm_.as<MPI_Comm>(), mine, all,
+                             std::vector<int>(counts.begin(), counts.end()));
   std::size_t begin = 0;
   for (int r = 0; r < size_; ++r) {
     const std::span part = all.subspan(begin, counts[r]);
@@ -268,7 +274,7 @@ void Communicator::all_gather(std::span<std::byte> parts) const {
   const auto wait = waiting("MPI_Allgather");
   if (each <= static_cast<std::size_t>(std::numeric_limits<int>::max()))
     return check_mpi(MPI_Allgather(MPI_IN_PLACE, 0, MPI_BYTE, parts.data(), static_cast<int>(each),
-                                   MPI_BYTE, comm_),
+                                   MPI_BYTE, comm_.as<MPI_Comm>()),
                      "MPI_Allgather");
   for (int r = 0; r < size_; ++r) broadcast(parts.subspan(r * each, each), r);
 }
@@ -277,9 +283,10 @@ std::vector<std::string> Communicator::all_gather(const std::string& text) const
   const auto wait = waiting("MPI_Allgatherv");
   const int length = static_cast<int>(text.size());
   std::vector<int> counts(size_);
-  check_mpi(MPI_Allgather(&length, 1, MPI_INT, counts.data(), 1, MPI_INT, comm_), "MPI_Allgather");
+  check_mpi(MPI_Allgather(&length, 1, MPI_INT, counts.data(), 1, MPI_INT, comm_.as<MPI_Comm>()),
+            "MPI_Allgather");
   std::string all(std::accumulate(counts.begin(), counts.end(), std::size_t{0}), '\0');
-  gather_everywhere<char>(comm_, text, all, counts);
+  gather_everywhere<char>(comm_.as<MPI_Comm>(), text, all, counts);
   std::vector<std::string> texts;
   for (std::size_t begin = 0; const int count : counts) {
     texts.push_back(all.substr(begin, count));
@@ -291,14 +298,15 @@ std::vector<std::string> Communicator::all_gather(const std::string& text) const
 void Communicator::send(std::span<const std::byte> bytes, int to) const {
   const auto wait = waiting("MPI_Send", to);
   in_pieces(bytes, [&](const std::byte* data, int count) {
-    check_mpi(MPI_Send(data, count, MPI_BYTE, to, 0, comm_), "MPI_Send");
+    check_mpi(MPI_Send(data, count, MPI_BYTE, to, 0, comm_.as<MPI_Comm>()), "MPI_Send");
   });
 }
 
 void Communicator::receive(std::span<std::byte> bytes, int from) const {
   const auto wait = waiting("MPI_Recv", from);
   in_pieces(bytes, [&](std::byte* data, int count) {
-    check_mpi(MPI_Recv(data, count, MPI_BYTE, from, 0, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+    check_mpi(MPI_Recv(data, count, MPI_BYTE, from, 0, comm_.as<MPI_Comm>(), MPI_STATUS_IGNORE),
+              "MPI_Recv");
   });
 }
 
@@ -312,7 +320,8 @@ void Communicator::exchange(std::span<const std::byte> out, int to, std::span<st
     check_mpi(MPI_Sendrecv(sent.data(), static_cast<int>(std::min(piece, sent.size())), MPI_BYTE,
                            sent.empty() ? MPI_PROC_NULL : to, 0, received.data(),
                            static_cast<int>(std::min(piece, received.size())), MPI_BYTE,
-                           received.empty() ? MPI_PROC_NULL : from, 0, comm_, MPI_STATUS_IGNORE),
+                           received.empty() ? MPI_PROC_NULL : from, 0, comm_.as<MPI_Comm>(),
+                           MPI_STATUS_IGNORE),
               "MPI_Sendrecv");
   }
 }
@@ -321,25 +330,34 @@ std::vector<std::int64_t> Communicator::transpose(const std::vector<std::int64_t
   if (std::ssize(counts) != size_) throw Fault("all_to_all: not one part for each rank");
   const auto wait = waiting("MPI_Alltoall");
   std::vector<std::int64_t> all(counts.size());
-  check_mpi(MPI_Alltoall(counts.data(), 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, comm_),
-            "MPI_Alltoall");
+  check_mpi(
+      MPI_Alltoall(counts.data(), 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, comm_.as<MPI_Comm>()),
+      "MPI_Alltoall");
   return all;
 }
 
 void Communicator::abort(int status) const {
-  MPI_Abort(comm_, status);
+  MPI_Abort(comm_.as<MPI_Comm>(), status);
   std::_Exit(status);
 }
 
-int rank_in(MPI_Comm comm) {
+CommHandle comm_world() {
+  return MPI_COMM_WORLD;
+}
+
+CommHandle comm_self() {
+  return MPI_COMM_SELF;
+}
+
+int rank_in(CommHandle comm) {
   int rank = 0;
-  check_mpi(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_rank(comm.as<MPI_Comm>(), &rank), "MPI_Comm_rank");
   return rank;
 }
 
-int ranks_in(MPI_Comm comm) {
+int ranks_in(CommHandle comm) {
   int ranks = 1;
-  check_mpi(MPI_Comm_size(comm, &ranks), "MPI_Comm_size");
+  check_mpi(MPI_Comm_size(comm.as<MPI_Comm>(), &ranks), "MPI_Comm_size");
   return ranks;
 }
 

@@ -4,8 +4,6 @@
 /// call throws a Fault that names it.
 #pragma once
 
-#include <mpi.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/comm_handle.hpp"
 #include "core/run_context.hpp"
 
 namespace speedwell {
@@ -32,7 +31,7 @@ class Communicator {
   /// @param run must outlive this communicator and all that are made from it. Ranks are reported to
   ///        its watch by their numbers in `comm`.
   /// @throws UsageError unless MPI is initialized and not finalized
-  static Communicator duplicate(MPI_Comm comm, const RunContext& run = RunContext::none());
+  static Communicator duplicate(CommHandle comm, const RunContext& run = RunContext::none());
   Communicator duplicate() const;
   /// This communicator, which must live as long, in another run. Not collective.
   Communicator in(const RunContext& run) const;
@@ -44,7 +43,7 @@ class Communicator {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  MPI_Comm handle() const { return comm_; }
+  CommHandle handle() const { return comm_; }
   const RunContext& run() const { return *run_; }
   /// The numbers that the watch has for all ranks of this communicator, or for its rank `rank`;
   /// empty without a watch. Not collective.
@@ -116,15 +115,15 @@ class Communicator {
  private:
   enum class Owns { yes, no };
   /// A communicator whose ranks have their own numbers in the watch.
-  Communicator(MPI_Comm comm, const RunContext& run, Owns owns);
+  Communicator(CommHandle comm, const RunContext& run, Owns owns);
   /// Owns `part`, whose ranks are some or all of this communicator's, in the same run.
-  Communicator with_watch(MPI_Comm part) const;
+  Communicator with_watch(CommHandle part) const;
   /// Records a wait in the MPI function `call`, for rank `peer` or, if peer is -1, for all ranks.
   StallWatch::Waiting waiting(const char* call, int peer = -1) const;
   /// Sends counts[r] to rank r, and returns the values that the ranks sent to this one.
   std::vector<std::int64_t> transpose(const std::vector<std::int64_t>& counts) const;
 
-  MPI_Comm comm_ = MPI_COMM_NULL;
+  CommHandle comm_;
   int rank_ = 0;
   int size_ = 1;
   Owns owns_ = Owns::yes;
@@ -168,10 +167,14 @@ std::vector<std::vector<T>> Communicator::all_to_all(const std::vector<std::vect
   return in;
 }
 
+/// MPI_COMM_WORLD: all ranks of the job.
+CommHandle comm_world();
+/// MPI_COMM_SELF: this process alone.
+CommHandle comm_self();
 /// This process's rank in `comm`.
-int rank_in(MPI_Comm comm);
+int rank_in(CommHandle comm);
 /// The number of ranks in `comm`.
-int ranks_in(MPI_Comm comm);
+int ranks_in(CommHandle comm);
 /// The host name of this rank's node.
 const std::string& host_name();
 /// Whether this MPI says that it accepts addresses of GPU memory. False for an MPI that cannot be

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "comm/requests.hpp"
 #include "core/expects.hpp"
 
 namespace speedwell {
@@ -18,8 +19,9 @@ std::int64_t most_of_all(const Communicator& all, std::int64_t value, Interrupt&
   const auto wait = all.run().waiting("MPI_Iallreduce", all.watched());
   std::int64_t most = 0;
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallreduce(&value, &most, 1, MPI_INT64_T, MPI_MAX, all.handle(), &request),
-            "MPI_Iallreduce");
+  check_mpi(
+      MPI_Iallreduce(&value, &most, 1, MPI_INT64_T, MPI_MAX, all.handle().as<MPI_Comm>(), &request),
+      "MPI_Iallreduce");
   for (int done = 0;;) {
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     if (done != 0) return most;
@@ -74,8 +76,9 @@ void stop(const Communicator& all) {
   throw Interrupted(words(&all, *interrupt));
 }
 
-Interruption::Interruption(MPI_Comm comm, InterruptFunction function, bool guards,
-                           const RunContext& around) {
+Interruption::Interruption(CommHandle comm, InterruptFunction function, bool guards,
+                           const RunContext& around)
+    : sends_(std::make_unique<Requests>()) {
   const int size = ranks_in(comm);
   std::int64_t wanted = function || guards ? 1 : 0;
   if (size > 1) {
@@ -93,16 +96,20 @@ Interruption::Interruption(MPI_Comm comm, InterruptFunction function, bool guard
       std::make_unique<Interrupt>(std::move(function), around.clock(), std::move(exchange));
 }
 
+Interruption::~Interruption() = default;
+
 // The messages are received in settle().
 bool Interruption::exchange(bool ended) {
-  if (ended && sends_.empty())
+  if (ended && sends_->all.empty())
     for (const int to : neighbours_)
-      check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, to, 0, comm_->handle(), &sends_.emplace_back()),
+      check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, to, 0, comm_->handle().as<MPI_Comm>(),
+                          &sends_->all.emplace_back()),
                 "MPI_Isend");
   if (ended) return true;
   int heard = 0;
-  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, 0, comm_->handle(), &heard, MPI_STATUS_IGNORE),
-            "MPI_Iprobe");
+  check_mpi(
+      MPI_Iprobe(MPI_ANY_SOURCE, 0, comm_->handle().as<MPI_Comm>(), &heard, MPI_STATUS_IGNORE),
+      "MPI_Iprobe");
   return heard != 0;
 }
 
@@ -113,11 +120,11 @@ bool Interruption::anywhere() {
 // All ranks have ended, so each has told its neighbours.
 void Interruption::settle() {
   for (const int from : neighbours_)
-    check_mpi(MPI_Recv(nullptr, 0, MPI_BYTE, from, 0, comm_->handle(), MPI_STATUS_IGNORE),
-              "MPI_Recv");
-  check_mpi(MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE),
-            "MPI_Waitall");
-  sends_.clear();
+    check_mpi(
+        MPI_Recv(nullptr, 0, MPI_BYTE, from, 0, comm_->handle().as<MPI_Comm>(), MPI_STATUS_IGNORE),
+        "MPI_Recv");
+  check_mpi(MPI_Waitall(sends_->size(), sends_->all.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  sends_->all.clear();
   const std::string text = words(comm_ ? &*comm_ : nullptr, *interrupt_);
   if (interrupt_->thrown()) std::rethrow_exception(interrupt_->thrown());
   throw Interrupted(text);

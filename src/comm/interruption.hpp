@@ -3,7 +3,6 @@
 /// The early end of a call of the library, on all ranks together.
 #pragma once
 
-#include <mpi.h>
 #include <speedwell/error.hpp>
 
 #include <exception>
@@ -18,6 +17,8 @@
 #include "core/run_context.hpp"
 
 namespace speedwell {
+
+struct Requests;  // comm/requests.hpp
 
 /// Whether any rank of the run has ended. While it waits for the other ranks, this one goes on
 /// asking. Collective, unless the run has no Interrupt, as on all ranks or on none: then false.
@@ -44,10 +45,11 @@ class Interruption {
  public:
   /// Collective. @param function as the caller gave it @param guards whether this rank has
   /// another function whose exception is to end all ranks @param around counts waits
-  Interruption(MPI_Comm comm, InterruptFunction function, bool guards,
+  Interruption(CommHandle comm, InterruptFunction function, bool guards,
                const RunContext& around = RunContext::none());
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
+  ~Interruption();
 
   /// Null where no rank has a function.
   Interrupt* get() { return interrupt_.get(); }
@@ -73,7 +75,7 @@ class Interruption {
 
   std::optional<Communicator> comm_;  // of several ranks
   std::vector<int> neighbours_;
-  std::vector<MPI_Request> sends_;  // to all neighbours; empty: this rank has not told them
+  std::unique_ptr<Requests> sends_;  // to all neighbours; empty: this rank has not told them
   std::unique_ptr<Interrupt> interrupt_;
 };
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "comm/mpi_start.hpp"
+#include "comm/requests.hpp"
 
 namespace speedwell {
 
@@ -18,51 +19,56 @@ int int_count(std::size_t bytes) {
   return static_cast<int>(bytes);
 }
 
-bool all_done(std::vector<MPI_Request>& requests) {
+bool all_done(Requests& requests) {
   int done = 0;
-  check_mpi(
-      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
-      "MPI_Testall");
-  if (done) requests.clear();
+  check_mpi(MPI_Testall(requests.size(), requests.all.data(), &done, MPI_STATUSES_IGNORE),
+            "MPI_Testall");
+  if (done) requests.all.clear();
   return done != 0;
 }
 
 }  // namespace
 
-Messages::Messages(Messages&& other) noexcept
-    : comm_(other.comm_),
-      tag_(other.tag_),
-      sends_(std::exchange(other.sends_, {})),
-      receives_(std::exchange(other.receives_, {})) {}
+Messages::Messages(const Communicator& comm, int tag)
+    : comm_(comm.handle()),
+      tag_(tag),
+      sends_(std::make_unique<Requests>()),
+      receives_(std::make_unique<Requests>()) {}
+
+Messages::Messages(Messages&& other) noexcept = default;
 
 Messages::~Messages() {
-  if (mpi_is_over()) return;
+  if (!sends_ || mpi_is_over()) return;
   if (std::uncaught_exceptions() > 0) {
-    for (MPI_Request& receive : receives_)
+    for (MPI_Request& receive : receives_->all)
       if (receive != MPI_REQUEST_NULL) MPI_Cancel(&receive);
-    for (MPI_Request& send : sends_)
+    for (MPI_Request& send : sends_->all)
       if (send != MPI_REQUEST_NULL) MPI_Request_free(&send);
   }
   // A destructor cannot throw: if a wait fails, so will the next call on this communicator.
-  MPI_Waitall(static_cast<int>(receives_.size()), receives_.data(), MPI_STATUSES_IGNORE);
-  MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE);
+  MPI_Waitall(receives_->size(), receives_->all.data(), MPI_STATUSES_IGNORE);
+  MPI_Waitall(sends_->size(), sends_->all.data(), MPI_STATUSES_IGNORE);
 }
 
 void Messages::send(std::span<const std::byte> bytes, int to) {
-  check_mpi(MPI_Isend(bytes.data(), int_count(bytes.size()), MPI_BYTE, to, tag_, comm_,
-                      &sends_.emplace_back(MPI_REQUEST_NULL)),
+  check_mpi(MPI_Isend(bytes.data(), int_count(bytes.size()), MPI_BYTE, to, tag_,
+                      comm_.as<MPI_Comm>(), &sends_->all.emplace_back(MPI_REQUEST_NULL)),
             "MPI_Isend");
 }
 
 void Messages::receive(std::span<std::byte> bytes, int from) {
-  check_mpi(MPI_Irecv(bytes.data(), int_count(bytes.size()), MPI_BYTE, from, tag_, comm_,
-                      &receives_.emplace_back(MPI_REQUEST_NULL)),
+  check_mpi(MPI_Irecv(bytes.data(), int_count(bytes.size()), MPI_BYTE, from, tag_,
+                      comm_.as<MPI_Comm>(), &receives_->all.emplace_back(MPI_REQUEST_NULL)),
             "MPI_Irecv");
 }
 
 bool Messages::test() {
-  const bool received = all_done(receives_);
-  return all_done(sends_) && received;
+  const bool received = all_done(*receives_);
+  return all_done(*sends_) && received;
+}
+
+bool Messages::idle() const {
+  return sends_->all.empty() && receives_->all.empty();
 }
 
 }  // namespace speedwell

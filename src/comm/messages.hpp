@@ -3,15 +3,15 @@
 /// Non-blocking messages between pairs of ranks.
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "comm/communicator.hpp"
 
 namespace speedwell {
+
+struct Requests;  // comm/requests.hpp
 
 /// A set of messages in flight, all with the same tag. The memory of a message must stay valid
 /// until the message is done. Messages from one rank to another arrive in the order of their sends.
@@ -24,7 +24,7 @@ class Messages {
   static constexpr int first_tag = 1 << 14;
 
   /// @param tag from first_tag to 32767
-  Messages(const Communicator& comm, int tag) : comm_(comm.handle()), tag_(tag) {}
+  Messages(const Communicator& comm, int tag);
   Messages(Messages&& other) noexcept;
   Messages& operator=(Messages&&) = delete;
   ~Messages();
@@ -36,13 +36,12 @@ class Messages {
   /// Moves the messages on without waiting. Returns whether all are sent and received.
   bool test();
   /// Whether no message is in flight, as far as the last test() found out.
-  bool idle() const { return sends_.empty() && receives_.empty(); }
+  bool idle() const;
 
  private:
-  MPI_Comm comm_;
+  CommHandle comm_;
   int tag_;
-  std::vector<MPI_Request> sends_;
-  std::vector<MPI_Request> receives_;
+  std::unique_ptr<Requests> sends_, receives_;
 };
 
 }  // namespace speedwell

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "comm/panel_broadcast.hpp"
 
+#include <mpi.h>
 #include <speedwell/error.hpp>
 
 #include <algorithm>
@@ -119,7 +120,7 @@ std::vector<SegmentRoute> broadcast_schedule(BroadcastMethod method, std::int64_
 class PanelBroadcast::Engine {
  public:
   Engine(const Communicator& comm, int root, std::span<std::byte> bytes, std::int64_t sequence)
-      : comm_(comm.handle()),
+      : comm_(comm.handle().as<MPI_Comm>()),
         rank_(comm.rank()),
         size_(comm.size()),
         root_(root),

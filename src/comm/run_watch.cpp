@@ -130,7 +130,7 @@ std::string stall_words(const Stall& stall, int rank, const std::vector<RankPlac
   return text;
 }
 
-RunWatch::RunWatch(MPI_Comm comm, const Clock& clock, double limit) : limit_(limit) {
+RunWatch::RunWatch(CommHandle comm, const Clock& clock, double limit) : limit_(limit) {
   if (limit > 0) {
     watch_ = std::make_unique<StallWatch>(clock, limit, [this](const Stall& stall) { end(stall); });
     watch_->start();

@@ -3,8 +3,6 @@
 /// Ends all ranks of a run when one of them has waited too long.
 #pragma once
 
-#include <mpi.h>
-
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -38,7 +36,7 @@ class RunWatch {
  public:
   /// Collective over `comm`, and a wait of its own: the ranks come to it together.
   /// @param limit seconds that one wait may last; 0: there is no watch
-  RunWatch(MPI_Comm comm, const Clock& clock, double limit);
+  RunWatch(CommHandle comm, const Clock& clock, double limit);
   RunWatch(const RunWatch&) = delete;
   RunWatch& operator=(const RunWatch&) = delete;
 

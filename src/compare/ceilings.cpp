@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "compare/ceilings.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "compare/comparison.hpp"
 #include "core/expects.hpp"
 
 namespace speedwell {
@@ -40,21 +37,15 @@ std::vector<UpdateShape> update_shapes(std::int64_t n, int nprow, int npcol, std
   return shapes;
 }
 
-ProductRate product_rate(Device& device, Product product, Precision precision,
-                         std::span<const UpdateShape> shapes, double seconds, const Clock& clock) {
-  ProductRate result;
-  std::vector<ShapeRate> rates;
+double product_rate(Device& device, Product product, Precision precision,
+                    std::span<const UpdateShape> shapes, double seconds, const Clock& clock) {
+  double time = 0;  // of one operation
   for (const UpdateShape& shape : shapes) {
     ProductTrial trial(device, product, precision, shape.rows, shape.columns, shape.width);
     const double share = seconds / static_cast<double>(shapes.size());
-    const double rate = trial.rate(clock, share, least_runs);
-    rates.push_back({shape.weight, rate});
-    if (rate <= result.best) continue;
-    result.best = rate;
-    result.best_shape = fmt::format("{} x {} x {}", shape.rows, shape.columns, shape.width);
+    time += shape.weight / trial.rate(clock, share, least_runs);
   }
-  result.run = rate_over_run(rates);
-  return result;
+  return 1 / time;
 }
 
 }  // namespace speedwell

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -30,15 +29,11 @@ struct UpdateShape {
 std::vector<UpdateShape> update_shapes(std::int64_t n, int nprow, int npcol, std::int64_t width,
                                        std::int64_t largest);
 
-struct ProductRate {
-  double run = 0;   ///< operations a second over all shapes, by their weights
-  double best = 0;  ///< operations a second of the fastest shape
-  std::string best_shape{};
-};
-/// The rate of this rank's device in products of these shapes. Takes about `seconds`, or longer
-/// where a few products of each shape take longer.
+/// The rate of this rank's device in products of these shapes, in operations a second over all of
+/// them by their weights. Takes about `seconds`, or longer where a few products of each shape take
+/// longer.
 /// @throws Fault where memory is short
-ProductRate product_rate(Device& device, Product product, Precision precision,
-                         std::span<const UpdateShape> shapes, double seconds, const Clock& clock);
+double product_rate(Device& device, Product product, Precision precision,
+                    std::span<const UpdateShape> shapes, double seconds, const Clock& clock);
 
 }  // namespace speedwell

@@ -9,7 +9,6 @@
 #include <span>
 
 #include "comm/agreement.hpp"
-#include "compare/lapack_run.hpp"
 
 namespace speedwell {
 
@@ -33,10 +32,9 @@ void Contest::round(const TurnDone& done) {
 
 // An error that all ranks know of, such as a lack of memory, ends one turn: the comparison goes on.
 Turn Contest::turn(std::size_t entry) {
-  const auto driver = lapack_driver(comparison_.solvers[entry].solver);
-  if (!driver) {
+  if (turns_[entry]) {
     try {
-      return speedwell_turn(entry);
+      return turns_[entry]();
     } catch (const AgreedFault& fault) {
       return {.failure = fault.what()};
     } catch (const UsageError& error) {
@@ -47,7 +45,8 @@ Turn Contest::turn(std::size_t entry) {
   Turn turn;
   if (world_.rank() == 0) {
     try {
-      turn = lapack_turn(*driver);
+      turn = lapack_run(traits(comparison_.solvers[entry].solver).lapack.value(), dense_system(),
+                        threads_, run_);
     } catch (const std::exception& problem) {
       turn.failure = problem.what();
     }
@@ -56,20 +55,46 @@ Turn Contest::turn(std::size_t entry) {
   return turn;
 }
 
-Turn Contest::lapack_turn(LapackDriver) {
-  throw Fault("this contest has no turns of LAPACK");
+Turn Contest::solve_turn(const std::function<Solution()>& call, Solution& solution) {
+  Turn turn;
+  try {
+    solution = call();
+  } catch (const AccuracyError& error) {
+    turn.failure = error.what();
+    solution = error.best();
+  } catch (const SingularError& error) {
+    turn.failure = error.what();
+  }
+  turn.steps = solution.steps;
+  turn.refine_seconds = 0;
+  for (const SolveStep& step : turn.steps) turn.refine_seconds += step.refine_seconds;
+  return turn;
+}
+
+void Contest::run_on(const Machine& machine) {
+  threads_ = machine.threads();
+  fewest_threads_ = machine.facts().run.threads;
+}
+
+void Contest::enter(ComparedSolver entry, std::function<Turn()> turn) {
+  entry.field = comparison_.field();
+  entry.ranks = world_.size();
+  entry.threads = fewest_threads_;
+  comparison_.solvers.push_back(std::move(entry));
+  turns_.push_back(std::move(turn));
 }
 
 void Contest::enter_lapack(SolverKind solver) {
   comparison_.solvers.push_back(
       lapack_entry(world_, solver, comparison_.n, comparison_.rhs, threads_, comparison_.field()));
+  turns_.emplace_back();
 }
 
 void Contest::require_solver() const {
   const auto& all = comparison_.solvers;
-  if (std::none_of(all.begin(), all.end(), [](const auto& one) { return one.skipped.empty(); }))
+  if (std::ranges::none_of(all, &std::string::empty, &ComparedSolver::skipped))
     throw UsageError(fmt::format("-N {}: no solver can run; {}: {}", comparison_.n,
-                                 name(all.front().solver), all.front().skipped));
+                                 solver_name(all.front()), all.front().skipped));
 }
 
 }  // namespace speedwell

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "compare/gallery_contest.hpp"
-
 #include <fmt/format.h>
-#include <speedwell/solve.hpp>
+#include <speedwell/matrix.hpp>
+#include <speedwell/solution.hpp>
 
 #include <algorithm>
 #include <complex>
-#include <span>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "comm/agreement.hpp"
+#include "compare/contest.hpp"
 #include "compare/gallery_residual.hpp"
+#include "compare/known_system.hpp"
 #include "compare/lapack_run.hpp"
 #include "core/expects.hpp"
+#include "device/device.hpp"
+#include "generate/gallery.hpp"
 #include "host/thread_scope.hpp"
 #include "setup/footprint.hpp"
 #include "setup/machine.hpp"
@@ -54,27 +60,54 @@ std::string solve_obstacle(const LuSetup& setup, std::int64_t rhs, int ranks) {
 std::string warnings(const Solution& solution, const Setup& setup) {
   std::string text = solution.doubt;
   for (const std::string& note : solution.notes)
-    if (std::find(setup.notes.begin(), setup.notes.end(), note) == setup.notes.end())
+    if (std::ranges::find(setup.notes, note) == setup.notes.end())
       text += (text.empty() ? "" : "; ") + note;
   return text;
 }
 
-}  // namespace
+class GalleryContest final : public Contest {
+ public:
+  GalleryContest(const Communicator& world, const CompareOptions& who,
+                 const BenchmarkOptions& options);
+
+ private:
+  void enter_solve(const Machine& machine, std::optional<Accuracy> accuracy);
+  /// Computes A at the first round, and keeps it for the later ones where memory allows.
+  void prepare() override;
+  Turn take_turn(Accuracy accuracy);
+  DenseSystem dense_system() const override { return system_; }
+  /// Memory for A.
+  Buffer room() const { return host_->allocate(8 * system_.rows() * comparison_.n); }
+  MatrixView<double> view(const Buffer& a) const {
+    return {a.as<double>(), system_.rows(), comparison_.n, system_.rows()};
+  }
+
+  BenchmarkOptions options_;  // as they were given
+  bool x_is_known_;
+  std::unique_ptr<Device> host_;
+  DenseSystem system_;  // on rank 0 complete from the first round on: a too large one is never made
+  Buffer kept_;         // A, on rank 0; or empty
+};
 
 GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& who,
                                const BenchmarkOptions& options)
     : Contest(world, who.monitor),
       options_(options),
+      x_is_known_(who.accuracy),
       host_(make_device({.kind = DeviceKind::cpu, .threads = 1})) {
   SPEEDWELL_EXPECTS(who.gallery.has_value());
   comparison_.n = options.n;
   comparison_.rhs = who.rhs > 0 ? who.rhs : options.n;
   comparison_.gallery = who.gallery;
-  comparison_.by_accuracy = who.accuracy;
   SPEEDWELL_EXPECTS(!who.accuracy || comparison_.rhs == 1);
+  system_ = {.n = comparison_.n,
+             .rhs = comparison_.rhs,
+             .field = comparison_.field(),
+             .threshold = options.threshold,
+             .may_fall_back = true};
   {
     const Machine machine(world.handle(), options_.run);
-    threads_ = machine.threads();
+    run_on(machine);
     setup_.options = options;
     setup_.machine = machine.facts();
     setup_.notes = setup_.machine.notes;
@@ -86,19 +119,14 @@ GalleryContest::GalleryContest(const Communicator& world, const CompareOptions& 
         for (const Accuracy accuracy : {Accuracy::backward, Accuracy::forward})
           enter_solve(machine, accuracy);
       else
-        enter_solve(machine);
+        enter_solve(machine, {});
   }
   require_solver();
 }
 
 void GalleryContest::enter_solve(const Machine& machine, std::optional<Accuracy> accuracy) {
-  ComparedSolver entry;
-  entry.solver = SolverKind::solve;
-  entry.accuracy = accuracy;
-  entry.field = field();
-  entry.precision = Precision::automatic;
-  entry.ranks = world_.size();
-  entry.threads = machine.facts().run.threads;
+  ComparedSolver entry{
+      .solver = SolverKind::solve, .accuracy = accuracy, .precision = Precision::automatic};
   BenchmarkOptions first = options_;
   first.precision = Precision::automatic;
   first.pivoting = Pivoting::partial;
@@ -107,7 +135,7 @@ void GalleryContest::enter_solve(const Machine& machine, std::optional<Accuracy>
     check_problem(first);
     LuRequest request = request_of(first);
     request.kept = world_.size() == 1 ? Kept::in_place : Kept::copy;
-    request.field = field();
+    request.field = system_.field;
     setup_ = {first, plan(machine, request)};
     entry.nb = setup_.run.nb;
     entry.precision = setup_.lu.precision;
@@ -116,132 +144,102 @@ void GalleryContest::enter_solve(const Machine& machine, std::optional<Accuracy>
   } catch (const UsageError& error) {
     entry.skipped = error.what();
   }
-  comparison_.solvers.push_back(std::move(entry));
+  // The step that solves is known afterwards.
+  enter(std::move(entry), [this, i = comparison_.solvers.size(), accuracy] {
+    Turn turn = take_turn(accuracy.value_or(Accuracy::automatic));
+    if (!turn.steps.empty()) comparison_.solvers[i].precision = turn.steps.back().precision;
+    return turn;
+  });
 }
 
 // Makes the system, and keeps A unless that would leave too little memory to a solver of
 // LAPACK. (speedwell::solve() reads A where it lies.)
 void GalleryContest::prepare() {
-  const std::int64_t n = comparison_.n;
-  double most = 0;
-  for (const ComparedSolver& one : comparison_.solvers)
-    if (const auto driver = lapack_driver(one.solver); driver && one.skipped.empty())
-      most = std::max(most, lapack_bytes(*driver, n, comparison_.rhs, field()));
   on_rank_0(world_, [&] {
-    if (system_ || known_) return;
+    if (system_.fill) return;
     const ThreadScope scope(threads_);
-    if (comparison_.by_accuracy) {
-      known_.emplace(*comparison_.gallery, n, options_.seed);
-      b_ = known_->right_hand_side();
+    const std::int64_t n = comparison_.n;
+    if (x_is_known_) {
+      const auto known = std::make_shared<KnownSystem>(*comparison_.gallery, n, options_.seed);
+      system_.fill = [=](MatrixView<double> a) { known->fill(a); };
+      system_.right_hand_sides = [b = known->right_hand_side()] { return b; };
+      system_.solution = known->solution();
     } else {
-      system_.emplace(*comparison_.gallery, n, options_.seed);
+      const auto made = std::make_shared<GallerySystem>(*comparison_.gallery, n, options_.seed);
+      system_.fill = [=](MatrixView<double> a) { made->fill(a); };
+      system_.right_hand_sides = [=, rhs = comparison_.rhs] { return made->right_hand_sides(rhs); };
+      system_.residual = [=, rows = system_.rows()](const std::vector<double>& x) {
+        return gallery_residual(*made, {x.data(), rows, std::ssize(x) / rows, rows});
+      };
     }
-    if (bytes_of_a(n, field()) + most > free_bytes()) return;
-    Buffer memory = host_->allocate(8 * rows() * n);
-    fill({memory.as<double>(), rows(), n, rows()});
+    double most = 0;
+    for (const ComparedSolver& one : comparison_.solvers)
+      if (const auto driver = traits(one.solver).lapack; driver && one.skipped.empty())
+        most = std::max(most, lapack_bytes(*driver, n, comparison_.rhs, system_.field));
+    if (bytes_of_a(n, system_.field) + most > free_bytes()) return;
+    Buffer memory = room();
+    system_.fill(view(memory));
     kept_ = std::move(memory);
-  });
-}
-
-// a <- A, on rank 0.
-void GalleryContest::fill(MatrixView<double> a) const {
-  const ThreadScope scope(threads_);
-  if (kept_.data() == nullptr) return known_ ? known_->fill_rows(a) : system_->fill(a);
-  const std::int64_t n = comparison_.n;
+    system_.fill = [this](MatrixView<double> a) {
 #pragma omp parallel for schedule(static)
-  for (std::int64_t j = 0; j < n; ++j)
-    std::copy_n(kept_.as<double>() + j * rows(), rows(), a.column(j));
-}
-
-std::vector<double> GalleryContest::right_hand_sides() const {
-  if (known_) return b_;
-  const ThreadScope scope(threads_);
-  return system_->right_hand_sides(comparison_.rhs);
-}
-
-double GalleryContest::residual(const std::vector<double>& x) const {
-  const ThreadScope scope(threads_);
-  return gallery_residual(*system_, {x.data(), rows(), comparison_.rhs, rows()});
-}
-
-Turn GalleryContest::lapack_turn(LapackDriver driver) {
-  LapackSystem system;
-  system.n = comparison_.n;
-  system.rhs = comparison_.rhs;
-  system.field = field();
-  system.threshold = options_.threshold;
-  system.may_fall_back = true;
-  system.fill = [this](MatrixView<double> a) { fill(a); };
-  system.right_hand_sides = [this] { return right_hand_sides(); };
-  system.residual = [this](const std::vector<double>& x) { return residual(x); };
-  if (known_) system.solution = known_->solution();
-  return lapack_run(driver, system, threads_, run_);
+      for (std::int64_t j = 0; j < a.columns; ++j)
+        std::copy_n(view(kept_).column(j), a.rows, a.column(j));
+    };
+  });
 }
 
 // Also where A is not kept it is computed before the clock starts.
-Turn GalleryContest::speedwell_turn(std::size_t entry) {
-  const std::int64_t n = comparison_.n;
-  Buffer memory;
-  on_rank_0(world_, [&] {
-    if (kept_.data() != nullptr) return;
-    memory = host_->allocate(8 * rows() * n);
-    fill({memory.as<double>(), rows(), n, rows()});
-  });
-  const Buffer& a = kept_.data() != nullptr ? kept_ : memory;
-  ComparedSolver& one = comparison_.solvers[entry];
-  Turn turn = timed_solve(a.as<double>(), one.accuracy.value_or(Accuracy::automatic));
-  if (!turn.steps.empty()) one.precision = turn.steps.back().precision;
-  return turn;
-}
-
-Turn GalleryContest::timed_solve(const double* a, Accuracy accuracy) const {
+Turn GalleryContest::take_turn(Accuracy accuracy) {
   const std::int64_t n = comparison_.n;
   const std::int64_t rhs = comparison_.rhs;
+  Buffer memory;
   std::vector<double> b;
-  on_rank_0(world_, [&] { b = right_hand_sides(); });
+  on_rank_0(world_, [&] {
+    const ThreadScope scope(threads_);
+    b = system_.right_hand_sides();
+    if (kept_.data() != nullptr) return;
+    memory = room();
+    system_.fill(view(memory));
+  });
+  const double* const a = (kept_.data() != nullptr ? kept_ : memory).as<double>();
   const SolveOptions options{.run = options_.run,
                              .refine = options_.refine,
                              .max_iterations = options_.max_iterations,
                              .accuracy = accuracy};
-  Turn turn;
   Solution s;
   world_.barrier();
   const double begin = clock_.now();
-  try {
-    using Complex = std::complex<double>;
-    const bool real = field() == Field::real;
-    const Matrix matrix = real ? Matrix::dense(n, a, n)
-                               : Matrix::complex_dense(n, reinterpret_cast<const Complex*>(a), n);
-    const RightHandSide sides =
-        real ? RightHandSide::dense(rhs, b.data(), n)
-             : RightHandSide::complex_dense(rhs, reinterpret_cast<const Complex*>(b.data()), n);
-    s = solve(world_.handle(), matrix, sides, options, {}, {}, run_);
-  } catch (const AccuracyError& error) {
-    turn.failure = error.what();
-    s = error.best();
-  } catch (const SingularError& error) {
-    turn.failure = error.what();
-  }
+  Turn turn = solve_turn(
+      [&] {
+        using Complex = std::complex<double>;
+        const bool real = system_.field == Field::real;
+        const Matrix matrix =
+            real ? Matrix::dense(n, a, n)
+                 : Matrix::complex_dense(n, reinterpret_cast<const Complex*>(a), n);
+        const auto* const complex_b = reinterpret_cast<const Complex*>(b.data());
+        const RightHandSide sides = real ? RightHandSide::dense(rhs, b.data(), n)
+                                         : RightHandSide::complex_dense(rhs, complex_b, n);
+        return solve(world_.handle(), matrix, sides, options, {}, {}, run_);
+      },
+      s);
   turn.seconds = world_.all_reduce(clock_.now() - begin, Reduction::max);
-  turn.steps = s.steps;
-  turn.refine_seconds = 0;
-  for (const SolveStep& step : s.steps) turn.refine_seconds += step.refine_seconds;
   turn.check_seconds = s.check_seconds;
   turn.note = warnings(s, setup_);
-  on_rank_0(world_, [&] { judge(s, turn); });
+  on_rank_0(world_, [&] {
+    const ThreadScope scope(threads_);
+    system_.judge(s.x, turn);
+    if (!x_is_known_ || s.x.empty()) return;
+    turn.bound = s.columns.front().forward_bound;
+    turn.condition = s.condition;
+  });
   return turn;
 }
 
-void GalleryContest::judge(const Solution& solution, Turn& turn) const {
-  if (known_) {
-    turn.accuracy.emplace();
-    if (solution.x.empty()) return;
-    turn.accuracy = {relative_error(solution.x, known_->solution()),
-                     solution.columns.front().forward_bound, solution.condition};
-  } else if (turn.passed()) {
-    turn.scaled_residual = residual(solution.x);
-    turn.failure = residual_failure(turn.scaled_residual, options_.threshold);
-  }
+}  // namespace
+
+std::unique_ptr<Contest> gallery_contest(const Communicator& world, const CompareOptions& who,
+                                         const BenchmarkOptions& options) {
+  return std::make_unique<GalleryContest>(world, who, options);
 }
 
 }  // namespace speedwell

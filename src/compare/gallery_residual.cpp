@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "compare/gallery_residual.hpp"
 
-#include <speedwell/benchmark.hpp>
+#include <speedwell/benchmark_result.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -19,9 +19,7 @@ namespace speedwell {
 
 namespace {
 
-/// Rows of A, and columns of x, that one product takes.
-constexpr std::int64_t strip_rows = 256;
-constexpr std::int64_t strip_columns = 1024;
+constexpr std::int64_t strip_rows = 256;  // of A, that one product takes
 
 /// The larger of two numbers of at least 0, or NaN if one of them is.
 double larger(double a, double b) {
@@ -66,14 +64,6 @@ void raise(std::span<SystemNorms> norms, double SystemNorms::*norm, MatrixView<c
   }
 }
 
-/// r <- the right-hand sides' rows from `row` on, columns from `first` on.
-void fill_right_hand_sides(const GallerySystem& system, std::int64_t row, std::int64_t first,
-                           MatrixView<double> r) {
-#pragma omp parallel for schedule(static)
-  for (std::int64_t k = 0; k < r.columns; ++k)
-    for (std::int64_t i = 0; i < r.rows; ++i) r(i, k) = system.right_hand_side(row + i, first + k);
-}
-
 }  // namespace
 
 double gallery_residual(const GallerySystem& system, MatrixView<const double> x) {
@@ -81,24 +71,22 @@ double gallery_residual(const GallerySystem& system, MatrixView<const double> x)
   const std::int64_t n = system.n();
   const std::int64_t parts = parts_of(system.field());
   const std::int64_t height = std::min(n, strip_rows);
-  const std::int64_t width = std::min(x.columns, strip_columns);
   std::vector<double> of_a(static_cast<std::size_t>(parts * height * n));
-  std::vector<double> of_r(static_cast<std::size_t>(parts * height * width));
+  std::vector<double> of_r(static_cast<std::size_t>(parts * height * x.columns));
   std::vector<SystemNorms> norms(static_cast<std::size_t>(x.columns));
   double norm_a = 0;
   for (std::int64_t row = 0; row < n; row += height) {
     const MatrixView<double> a{of_a.data(), parts * std::min(height, n - row), n, parts * height};
+    const MatrixView<double> r{of_r.data(), a.rows, x.columns, parts * height};
     system.fill(a, row);
+#pragma omp parallel for schedule(static)
+    for (std::int64_t k = 0; k < r.columns; ++k)
+      for (std::int64_t i = 0; i < r.rows; ++i)
+        r(i, k) = system.right_hand_side(parts * row + i, k);
     norm_a = larger(norm_a, infinity_norm(a, system.field()));
-    for (std::int64_t first = 0; first < x.columns; first += width) {
-      const std::int64_t columns = std::min(width, x.columns - first);
-      const MatrixView<double> r{of_r.data(), a.rows, columns, parts * height};
-      const auto here = std::span(norms).subspan(static_cast<std::size_t>(first));
-      fill_right_hand_sides(system, parts * row, first, r);
-      raise(here, &SystemNorms::b, r);
-      subtract_product(system.field(), a, x.block(0, first, x.rows, columns), r);
-      raise(here, &SystemNorms::residual, r);
-    }
+    raise(norms, &SystemNorms::b, r);
+    subtract_product(system.field(), a, x, r);
+    raise(norms, &SystemNorms::residual, r);
   }
   raise(norms, &SystemNorms::x, x);
   double worst = 0;

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "compare/known_system.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-
-#include "core/expects.hpp"
 
 namespace speedwell {
 
@@ -26,28 +22,11 @@ KnownSystem::KnownSystem(GalleryKind kind, std::int64_t n, std::uint64_t seed)
       seed_(seed),
       quantum_(quantum_for(static_cast<double>(numbers()) * gallery_.bound())) {}
 
-std::string KnownSystem::description() const {
-  return fmt::format("generated, of order {}", n());
-}
-
 double KnownSystem::rounded(double entry) const {
   return std::nearbyint(entry / quantum_) * quantum_;
 }
 
-void KnownSystem::fill(const ProcessGrid&, const Distribution& rows, const Distribution& columns,
-                       PartWriter& a) const {
-  SPEEDWELL_EXPECTS(field() == Field::real);
-  a.by_columns([&](std::int64_t first, MatrixView<double> to) {
-#pragma omp parallel for schedule(static)
-    for (std::int64_t j = 0; j < to.columns; ++j) {
-      const GlobalIndex column = columns.global(LocalIndex{first + j});
-      for (std::int64_t i = 0; i < to.rows; ++i)
-        to(i, j) = (*this)(rows.global(LocalIndex{i}).value, column.value);
-    }
-  });
-}
-
-void KnownSystem::fill_rows(MatrixView<double> a, std::int64_t first) const {
+void KnownSystem::fill(MatrixView<double> a, std::int64_t first) const {
   gallery_.fill(a, first);
 #pragma omp parallel for schedule(static)
   for (std::int64_t j = 0; j < a.columns; ++j)
@@ -70,7 +49,7 @@ std::vector<double> KnownSystem::right_hand_side() const {
   for (std::int64_t row = 0; row < n(); row += height) {
     const MatrixView<double> a{strip.data(), parts * std::min(height, n() - row), n(),
                                parts * height};
-    fill_rows(a, row);
+    fill(a, row);
     double* const sums = b.data() + parts * row;
     for (std::int64_t j = 0; j < n(); ++j)
       for (std::int64_t i = 0; i < a.rows; i += parts)

@@ -9,26 +9,22 @@
 #include "core/matrix_view.hpp"
 #include "core/random.hpp"
 #include "generate/gallery.hpp"
-#include "source/source.hpp"
 
 namespace speedwell {
 
 /// A matrix of the gallery, rounded to multiples of q, and x whose numbers are 1 or -1: where
 /// numbers() times the largest magnitude is at most 2^52 q, all sums of A x are exact in FP64, in
 /// any order, and so is b = A x.
-class KnownSystem final : public MatrixSource {
+class KnownSystem {
  public:
   KnownSystem(GalleryKind kind, std::int64_t n, std::uint64_t seed);
 
-  std::int64_t n() const override { return gallery_.n(); }
-  Field field() const override { return gallery_.field(); }
-  std::string description() const override;
-  void check(const Communicator&) const override {}
-  /// @pre A is real
-  void fill(const ProcessGrid& grid, const Distribution& rows, const Distribution& columns,
-            PartWriter& a) const override;
+  std::int64_t n() const { return gallery_.n(); }
+  Field field() const { return gallery_.field(); }
+  /// Numbers of a vector, as GallerySystem::numbers().
+  std::int64_t numbers() const { return gallery_.numbers(); }
   /// As GallerySystem::fill().
-  void fill_rows(MatrixView<double> a, std::int64_t first = 0) const;
+  void fill(MatrixView<double> a, std::int64_t first = 0) const;
 
   /// a_ij of a real A, indices from 0: the gallery's, rounded to a multiple of quantum().
   double operator()(std::int64_t i, std::int64_t j) const { return rounded(gallery_(i, j)); }

@@ -6,16 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <memory>
 
 #include "comm/agreement.hpp"
-#include "comm/process_grid.hpp"
 #include "core/expects.hpp"
 #include "device/device.hpp"
-#include "generate/generator.hpp"
 #include "host/thread_scope.hpp"
-#include "refine/refinement.hpp"
-#include "refine/system.hpp"
 #include "setup/memory.hpp"
 #include "setup/sizing.hpp"
 
@@ -24,7 +19,7 @@ namespace speedwell {
 namespace {
 
 /// Stores LAPACK's outcome in the turn. Returns whether there is an x.
-bool judge(const LapackOutcome& outcome, const LapackSystem& system, Turn& turn) {
+bool has_x(const LapackOutcome& outcome, const DenseSystem& system, Turn& turn) {
   if (outcome.info < 0) {
     turn.failure = fmt::format("argument {} is refused", -outcome.info);
   } else if (outcome.info > system.n) {
@@ -43,24 +38,6 @@ bool judge(const LapackOutcome& outcome, const LapackSystem& system, Turn& turn)
 }
 
 }  // namespace
-
-std::optional<LapackDriver> lapack_driver(SolverKind solver) {
-  switch (solver) {
-    case SolverKind::dgesv:
-      return LapackDriver::dgesv;
-    case SolverKind::dsgesv:
-      return LapackDriver::dsgesv;
-    case SolverKind::dgesvx:
-      return LapackDriver::dgesvx;
-    case SolverKind::dgesvxx:
-      return LapackDriver::dgesvxx;
-    case SolverKind::mxp:
-    case SolverKind::solve:
-    case SolverKind::hpl:
-      return std::nullopt;
-  }
-  return std::nullopt;
-}
 
 double free_bytes() {
   constexpr std::int64_t blas_buffers = std::int64_t{256} << 20;
@@ -87,8 +64,8 @@ std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rh
 
 ComparedSolver lapack_entry(const Communicator& world, SolverKind solver, std::int64_t n,
                             std::int64_t rhs, int threads, Field field) {
-  SPEEDWELL_EXPECTS(lapack_driver(solver).has_value());
-  const LapackDriver driver = *lapack_driver(solver);
+  SPEEDWELL_EXPECTS(traits(solver).lapack.has_value());
+  const LapackDriver driver = *traits(solver).lapack;
   const bool mixed = driver == LapackDriver::dsgesv;
   ComparedSolver entry;
   entry.solver = solver;
@@ -101,16 +78,14 @@ ComparedSolver lapack_entry(const Communicator& world, SolverKind solver, std::i
   return entry;
 }
 
-double relative_error(std::span<const double> x, std::span<const double> solution) {
+double largest_error(std::span<const double> x, std::span<const double> solution) {
   SPEEDWELL_EXPECTS(x.size() == solution.size());
   double error = 0;
-  double norm = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double difference = std::fabs(x[i] - solution[i]);
     if (!(difference <= error)) error = std::isnan(difference) ? HUGE_VAL : difference;
-    norm = std::max(norm, std::fabs(solution[i]));
   }
-  return error / norm;
+  return error;
 }
 
 std::string residual_failure(double scaled_residual, double threshold) {
@@ -118,12 +93,23 @@ std::string residual_failure(double scaled_residual, double threshold) {
   return fmt::format("residual {:.3g}, allowed is less than {:g}", scaled_residual, threshold);
 }
 
-Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads,
+void DenseSystem::judge(const std::vector<double>& x, Turn& turn) const {
+  turn.x_is_known = !solution.empty();
+  if (x.empty()) return;
+  if (turn.x_is_known) {
+    turn.error = largest_error(x, solution);
+  } else if (turn.passed()) {
+    turn.scaled_residual = residual(x);
+    turn.failure = residual_failure(turn.scaled_residual, threshold);
+  }
+}
+
+Turn lapack_run(LapackDriver driver, const DenseSystem& system, int threads,
                 const RunContext& run) {
   const std::int64_t n = system.n;
   const ThreadScope scope(threads);
   const auto device = make_device({.kind = DeviceKind::cpu, .threads = threads});
-  const std::int64_t rows = parts_of(system.field) * n;
+  const std::int64_t rows = system.rows();
   const Buffer memory = device->allocate(rows * n * 8);
   const MatrixView<double> a{memory.as<double>(), rows, n, rows};
   system.fill(a);
@@ -146,40 +132,13 @@ Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads,
   });
   Turn turn;
   turn.seconds = run.now() - begin;
-  const bool known = !system.solution.empty();
-  if (known) turn.accuracy.emplace();
-  if (!judge(outcome, system, turn)) return turn;
-  if (known) {
-    turn.accuracy = {relative_error(x, system.solution), outcome.forward_bound, 1 / outcome.rcond};
-    return turn;
+  if (!has_x(outcome, system, turn)) x.clear();
+  system.judge(x, turn);
+  if (turn.x_is_known && !x.empty()) {
+    turn.bound = outcome.forward_bound;
+    turn.condition = 1 / outcome.rcond;
   }
-  turn.scaled_residual = system.residual(x);
-  if (turn.passed()) turn.failure = residual_failure(turn.scaled_residual, system.threshold);
   return turn;
-}
-
-Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkOptions& options,
-                int threads, const RunContext& run) {
-  const std::int64_t n = options.n;
-  const ThreadScope scope(threads);
-  const auto device = make_device({.kind = DeviceKind::cpu, .threads = threads});
-  const Generator generator(options, alone);
-  const MatrixSpec& spec = generator.spec();
-  const Distribution whole(n, n, 1, 0);
-  LapackSystem system;
-  system.n = n;
-  system.threshold = options.threshold;
-  system.fill = [&](MatrixView<double> a) {
-    const auto queue = device->make_queue(Priority::normal);
-    device->generate(*queue, spec, whole, whole, a);
-    queue->synchronize();
-  };
-  system.right_hand_sides = [&] { return right_hand_side(spec, whole); };
-  system.residual = [&](const std::vector<double>& x) {
-    const ProcessGrid grid(alone, {1, 1, GridOrder::row});
-    return scaled_residual(system_norms(grid, *device, whole, whole, spec, x), n);
-  };
-  return lapack_run(driver, system, threads, run);
 }
 
 }  // namespace speedwell

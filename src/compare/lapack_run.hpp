@@ -6,7 +6,6 @@
 #include <speedwell/options.hpp>
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,9 +16,6 @@
 #include "host/lapack.hpp"
 
 namespace speedwell {
-
-/// The driver of a solver that is LAPACK's.
-std::optional<LapackDriver> lapack_driver(SolverKind solver);
 
 /// Bytes that this process may allocate beside the buffers of OpenBLAS, which asks for them again
 /// and again, without end, where it cannot have them.
@@ -33,12 +29,13 @@ std::string lapack_obstacle(LapackDriver driver, std::int64_t n, std::int64_t rh
                             Field field = Field::real);
 
 /// LAPACK's solver, which takes part: rank 0 alone with `threads` threads, or skipped where rank 0
-/// has not enough memory. Collective. @pre lapack_driver(solver) has a value
+/// has not enough memory. Collective. @pre it is one of LAPACK's
 ComparedSolver lapack_entry(const Communicator& world, SolverKind solver, std::int64_t n,
                             std::int64_t rhs, int threads, Field field = Field::real);
 
-/// A system A x = b that LAPACK solves, with one or several columns of b.
-struct LapackSystem {
+/// A system A x = b with one or several columns of b, of which the process that has it can make A
+/// and b, and judge an x.
+struct DenseSystem {
   std::int64_t n = 0;
   std::int64_t rhs = 1;  ///< columns of b
   Field field = Field::real;
@@ -46,30 +43,29 @@ struct LapackSystem {
   /// Whether a dsgesv that gave its FP32 factors up, and factored again in FP64, has passed.
   bool may_fall_back = false;
   /// a <- A, and b, n x rhs, column-major; of complex elements two numbers under each other.
-  std::function<void(MatrixView<double>)> fill;
+  std::function<void(MatrixView<double>)> fill{};
   std::function<std::vector<double>()> right_hand_sides{};
   /// The scaled residual of x (of several columns: the largest), from A and b generated again.
   std::function<double(const std::vector<double>&)> residual{};
-  /// The numbers of x where it is known: its error is then measured in the place of the residual.
+  /// The numbers of x where it is known, 1 and -1: its error is then measured in the place of the
+  /// residual.
   std::vector<double> solution{};
+
+  /// Rows of numbers of A in memory.
+  std::int64_t rows() const { return parts_of(field) * n; }
+  /// Stores the error or the residual of x in the turn, which fails if the residual is too large.
+  /// @param x empty: there is none
+  void judge(const std::vector<double>& x, Turn& turn) const;
 };
 
 /// Solves the system with LAPACK on this rank alone. The turn's time is that of the solver; memory
 /// is allocated and A is filled before. The solver is the run's stage of factorization.
 /// @throws Fault where memory is short
-Turn lapack_run(LapackDriver driver, const LapackSystem& system, int threads,
-                const RunContext& run);
+Turn lapack_run(LapackDriver driver, const DenseSystem& system, int threads, const RunContext& run);
 
-/// Generates A and b of the benchmark in FP64, solves, and computes the benchmark's scaled
-/// residual.
-/// @param alone a communicator of this rank alone
-/// @param options of which n, the matrix with its parameters, seed and threshold are used
-Turn lapack_run(LapackDriver driver, const Communicator& alone, const BenchmarkOptions& options,
-                int threads, const RunContext& run);
-
-/// max |x_i - x*_i| / max |x*_i|; infinity where x is not finite. Of complex elements each part
-/// counts alone. @pre both have equally many numbers, and x* is not zero
-double relative_error(std::span<const double> x, std::span<const double> solution);
+/// max |x_i - x*_i|, which is relative where the numbers of x* are 1 and -1; infinity where x is
+/// not finite. Of complex elements each part counts alone. @pre both have equally many numbers
+double largest_error(std::span<const double> x, std::span<const double> solution);
 
 /// The text of Turn::failure for a scaled residual that is not below the threshold; empty if it is
 /// below, or if the threshold is 0 or less, which means no check.

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "compare/level_contest.hpp"
-
 #include <fmt/format.h>
+#include <speedwell/matrix.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "comm/agreement.hpp"
+#include "compare/contest.hpp"
+#include "compare/known_system.hpp"
+#include "compare/lapack_run.hpp"
 #include "compare/range_counts.hpp"
 #include "host/thread_scope.hpp"
+#include "refine/refinement.hpp"
 #include "setup/footprint.hpp"
+#include "setup/machine.hpp"
+#include "solve/factored_system.hpp"
 #include "solve/factors.hpp"
 #include "solve/scaled_matrix.hpp"
+#include "solve/user_matrix.hpp"
 
 namespace speedwell {
 
@@ -37,7 +44,29 @@ std::string why_no_factors(const FactorOutcome& outcome) {
                                          outcome.bad_pivot);
 }
 
-}  // namespace
+class LevelContest final : public Contest {
+ public:
+  LevelContest(const Communicator& world, const CompareOptions& who,
+               const BenchmarkOptions& options, const Profile& profile);
+
+ private:
+  void enter_level(Level level, Precision precision, const Profile& profile);
+  Turn take_turn(const LevelTraits& level, const LuPlan& lu);
+  /// Makes A, x and b in blocks of this size, unless they are there.
+  void load(std::int64_t nb);
+  /// y of (R A C) y = R b, refined.
+  RefineOutcome refined(FactoredSystem& factored, const Vector& scaled_b) const;
+  /// max |x_i - x*_i| for x = C y. Collective.
+  double error_of(const Scales& scales, const Vector& y) const;
+
+  BenchmarkOptions options_;
+  KnownSystem system_;
+  Machine machine_;
+  std::unique_ptr<UserMatrix> a_;  // from the first round on
+  std::int64_t nb_ = 0;            // of a_
+  Vector b_;                       // along rows, in the blocks of a_
+  Vector x_;                       // along columns
+};
 
 LevelContest::LevelContest(const Communicator& world, const CompareOptions& who,
                            const BenchmarkOptions& options, const Profile& profile)
@@ -47,47 +76,46 @@ LevelContest::LevelContest(const Communicator& world, const CompareOptions& who,
       machine_(world.handle(), options.run, std::make_unique<SteadyClock>(), run_.hooks()) {
   comparison_.n = options.n;
   comparison_.gallery = who.gallery.value();
-  threads_ = machine_.threads();
+  run_on(machine_);
   options_.pivoting = Pivoting::partial;
-  enter(Level::fp64, Precision::fp64, profile);
-  enter(Level::o0, Precision::fp32, profile);
+  enter_level(Level::fp64, Precision::fp64, profile);
+  enter_level(Level::o0, Precision::fp32, profile);
   for (const Precision precision : who.precisions)
     if (bytes_of(precision) == 2)
-      for (const Level level : {Level::o1, Level::o2, Level::o3}) enter(level, precision, profile);
+      for (const Level level : {Level::o1, Level::o2, Level::o3})
+        enter_level(level, precision, profile);
   require_solver();
 }
 
-void LevelContest::enter(Level level, Precision precision, const Profile& profile) {
-  ComparedSolver entry;
-  entry.solver = SolverKind::solve;
-  entry.level = level;
-  entry.precision = precision;
-  entry.ranks = world_.size();
-  entry.threads = machine_.facts().run.threads;
+void LevelContest::enter_level(Level level, Precision precision, const Profile& profile) {
+  ComparedSolver entry{.solver = SolverKind::solve, .level = level, .precision = precision};
   BenchmarkOptions own = options_;
   own.precision = precision;
   LuRequest request = request_of(own);
   request.profile = profile;
   request.kept = Kept::copy;
   request.narrow = traits(level).narrow;
+  LuPlan lu;
   try {
-    setups_.push_back(plan(machine_, request));
-    LuPlan alone = setups_.back().lu;
-    entry.nb = alone.nb;
+    const LuSetup setup = plan(machine_, request);
+    lu = setup.lu;
+    if (setup_.machine.hosts.empty()) setup_ = {own, setup};
+    entry.nb = lu.nb;
+    LuPlan alone = lu;
     alone.held = 0;
     entry.lu_bytes = rank_bytes(alone);
   } catch (const UsageError& error) {
     entry.skipped = error.what();
-    setups_.emplace_back();
   }
-  if (setup_.machine.hosts.empty() && entry.skipped.empty()) setup_ = {own, setups_.back()};
-  comparison_.solvers.push_back(std::move(entry));
+  enter(std::move(entry), [this, level, lu] { return take_turn(traits(level), lu); });
 }
 
 void LevelContest::load(std::int64_t nb) {
   if (a_ && nb_ == nb) return;
   a_.reset();  // before there is another one
-  a_ = std::make_unique<UserMatrix>(machine_.grid(), machine_.device(), system_, nb);
+  const auto element = [this](std::int64_t i, std::int64_t j) { return system_(i, j); };
+  const Matrix matrix = Matrix::from_function(system_.n(), element);
+  a_ = std::make_unique<UserMatrix>(machine_.grid(), machine_.device(), matrix.source(), nb);
   nb_ = nb;
   const Distribution& columns = a_->columns();
   x_.resize(static_cast<std::size_t>(columns.local_size()));
@@ -105,25 +133,17 @@ RefineOutcome LevelContest::refined(FactoredSystem& factored, const Vector& scal
 }
 
 double LevelContest::error_of(const Scales& scales, const Vector& y) const {
-  const Vector x = scaled(y, scales.columns);
-  double most = 0;  // max |x*_i| is 1
-  for (std::size_t j = 0; j < x.size(); ++j) {
-    const double error = std::fabs(x[j] - x_[j]);
-    if (!(error <= most)) most = std::isnan(error) ? HUGE_VAL : error;
-  }
-  return machine_.all().all_reduce(most, Reduction::max);
+  return machine_.all().all_reduce(largest_error(scaled(y, scales.columns), x_), Reduction::max);
 }
 
 // What is only measured, the first solve and the counts, comes after the clock has stopped.
-Turn LevelContest::speedwell_turn(std::size_t entry) {
-  const LevelTraits& level = traits(*comparison_.solvers[entry].level);
-  const LuPlan& lu = setups_[entry].lu;
+Turn LevelContest::take_turn(const LevelTraits& level, const LuPlan& lu) {
   const ThreadScope threads(machine_.threads());
   const Communicator& all = machine_.all();
   const RunContext& run = machine_.run();
   load(lu.nb);
   Turn turn;
-  LevelResult& result = turn.level.emplace();
+  turn.x_is_known = true;
   std::optional<ScaledMatrix> a;
   std::optional<Factors> factors;
   RefineOutcome outcome;
@@ -153,18 +173,25 @@ Turn LevelContest::speedwell_turn(std::size_t entry) {
   all.all_reduce(seconds, Reduction::max);
   turn.seconds = seconds[0];
   turn.refine_seconds = seconds[1];
-  result.matrix = range_counts(all, machine_.device(), *a, lu.storage());
+  turn.matrix = range_counts(all, machine_.device(), *a, lu.storage());
   if (!usable) {
     turn.failure = why_no_factors(factors->outcome());
     return turn;
   }
-  result.corrections = outcome.iterations;
-  result.error = error_of(scales, outcome.x);
-  result.first_error = level.refined
-                           ? error_of(scales, factors->factored(Transpose::no).solver().solve(b))
-                           : result.error;
-  result.factors = range_counts(all, machine_.device(), factors->lu(), lu);
+  turn.corrections = outcome.iterations;
+  turn.error = error_of(scales, outcome.x);
+  turn.first_error = level.refined
+                         ? error_of(scales, factors->factored(Transpose::no).solver().solve(b))
+                         : turn.error;
+  turn.factors = range_counts(all, machine_.device(), factors->lu());
   return turn;
+}
+
+}  // namespace
+
+std::unique_ptr<Contest> level_contest(const Communicator& world, const CompareOptions& who,
+                                       const BenchmarkOptions& options, const Profile& profile) {
+  return std::make_unique<LevelContest>(world, who, options, profile);
 }
 
 }  // namespace speedwell

@@ -6,7 +6,7 @@
 /// What is missing is an empty text, an empty optional, or a number that is not finite.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/solution.hpp>
 
 #include <cstdint>
 #include <optional>

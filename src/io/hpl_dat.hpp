@@ -63,6 +63,13 @@ struct HplDat {
 /// @throws UsageError that names the path, the line, the word and what is allowed, in one line
 HplDat parse_hpl_dat(std::string_view text, const std::string& path);
 
+/// The choices as options have them: lists of one value, which may be open.
+HplDat choices_of(const BenchmarkOptions& options);
+
+/// Makes the lists of P and Q equally long: beside several values, the one value 0 stays open.
+/// @throws UsageError
+void pair_grids(HplDat& dat);
+
 /// The text of an HPL.dat with these choices: parse_hpl_dat() reads them again, and HPL 2.3 reads
 /// it too. @pre each list has 1 to 20 values
 std::string text_of_dat(const HplDat& dat);

@@ -6,11 +6,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 
+#include "core/option_fields.hpp"
+#include "core/option_range.hpp"
 #include "io/file.hpp"
 #include "io/json.hpp"
 #include "io/text.hpp"
@@ -22,9 +27,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* schema = "speedwell-profile/1";
-constexpr auto any = std::numeric_limits<std::int64_t>::max();
 constexpr double most_gflops = 1e9;  // of one rank
-constexpr auto any_int = std::int64_t{std::numeric_limits<int>::max()};
 
 /// An error in a document. Its message begins after the document's name.
 class Damaged : public std::runtime_error {
@@ -32,113 +35,111 @@ class Damaged : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-const ordered_json& field(const ordered_json& from, const char* name) {
-  const auto found = from.find(name);
-  if (found == from.end()) throw Damaged(fmt::format("'{}' is missing", name));
-  return *found;
+/// Calls visit(name, value) for each field of an entry, by its name in the file.
+template <OptionsOf<ProfileEntry> Entry, class Visit>
+void for_each_field(Entry& entry, const Visit& visit) {
+  auto& [key, n, tuning, gflops, default_gflops, date, revision] = entry;
+  visit("device", key.device);
+  visit("benchmark", key.benchmark);
+  visit("precision", key.precision);
+  visit("pivoting", key.pivoting);
+  visit("nprow", key.nprow);
+  visit("npcol", key.npcol);
+  visit("n", n);
+  visit("nb", tuning.nb);
+  visit("lookahead", tuning.lookahead);
+  visit("chunk", tuning.chunk);
+  visit("gflops", gflops);
+  visit("default_gflops", default_gflops);
+  visit("date", date);
+  visit("revision", revision);
 }
 
-std::int64_t whole(const ordered_json& from, const char* name, std::int64_t least,
-                   std::int64_t most) {
-  const ordered_json& value = field(from, name);
-  const bool readable = value.is_number_integer() &&
-                        !(value.is_number_unsigned() && value.get<std::uint64_t>() > any);
-  if (!readable || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
-    throw Damaged(fmt::format("'{}' is {}, allowed is a whole number from {} to {}", name,
-                              printable(value.dump(-1, ' ', true)), least, most));
-  return value.get<std::int64_t>();
+template <OptionsOf<ProfileRate> Rate, class Visit>
+void for_each_field(Rate& rate, const Visit& visit) {
+  auto& [device, precision, order, gflops, date, revision] = rate;
+  visit("device", device);
+  visit("precision", precision);
+  visit("order", order);
+  visit("gflops", gflops);
+  visit("date", date);
+  visit("revision", revision);
 }
 
-double rate(const ordered_json& from, const char* name) {
-  const ordered_json& value = field(from, name);
-  if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < 0)
-    throw Damaged(fmt::format("'{}' is no rate", name));
-  return value.get<double>();
+/// The value of a field that is there; nothing where it is not allowed.
+template <class Value>
+std::optional<Value> read_value(const ordered_json& from, std::string_view name) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    return from.is_string() ? std::optional(from.get<std::string>()) : std::nullopt;
+  } else if constexpr (std::is_enum_v<Value>) {
+    return from.is_string() ? parse<Value>(from.get<std::string>()) : std::nullopt;
+  } else if constexpr (std::is_same_v<Value, double>) {
+    const double value = from.is_number() ? from.get<double>() : -1;
+    return std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
+  } else {
+    if (!from.is_number_integer()) return std::nullopt;
+    const bool fits = from.is_number_unsigned() ? std::in_range<Value>(from.get<std::uint64_t>())
+                                                : std::in_range<Value>(from.get<std::int64_t>());
+    if (!fits) return std::nullopt;
+    const auto value = from.get<Value>();
+    const bool is_whole = name == "chunk" && value == 0;
+    return is_whole || is_in(range_of(name), value) ? std::optional(value) : std::nullopt;
+  }
 }
 
-std::string text(const ordered_json& from, const char* name) {
-  const ordered_json& value = field(from, name);
-  if (!value.is_string()) throw Damaged(fmt::format("'{}' is no text", name));
-  return value.get<std::string>();
+template <class Fields>
+Fields read_fields(const ordered_json& from) {
+  Fields all;
+  for_each_field(all, [&](const char* name, auto& value) {
+    const auto found = from.find(name);
+    if (found == from.end()) throw Damaged(fmt::format("'{}' is missing", name));
+    const auto read = read_value<std::remove_reference_t<decltype(value)>>(*found, name);
+    if (!read)
+      throw Damaged(fmt::format("'{}' is {}, which is not allowed", name,
+                                printable(found->dump(-1, ' ', true))));
+    value = *read;
+  });
+  return all;
 }
 
-template <class Enum>
-Enum choice(const ordered_json& from, const char* name) {
-  const std::optional<Enum> value = parse<Enum>(text(from, name));
-  if (!value)
-    throw Damaged(fmt::format("'{}' is unknown, allowed: {}", name, allowed_names<Enum>()));
-  return *value;
-}
-
-ProfileEntry entry_of(const ordered_json& from) {
-  ProfileEntry entry;
-  entry.key = {text(from, "device"),
-               choice<Benchmark>(from, "benchmark"),
-               choice<Precision>(from, "precision"),
-               choice<Pivoting>(from, "pivoting"),
-               static_cast<int>(whole(from, "nprow", 1, any_int)),
-               static_cast<int>(whole(from, "npcol", 1, any_int))};
-  entry.n = whole(from, "n", 1, any);
-  entry.tuning = {whole(from, "nb", 1, any), static_cast<int>(whole(from, "lookahead", 0, any_int)),
-                  whole(from, "chunk", 0, any)};
-  entry.gflops = rate(from, "gflops");
-  entry.default_gflops = rate(from, "default_gflops");
-  entry.date = text(from, "date");
-  entry.revision = text(from, "revision");
-  return entry;
-}
-
-ordered_json json_of(const ProfileEntry& entry) {
-  const ProfileKey& key = entry.key;
-  return {{"device", key.device},
-          {"benchmark", name(key.benchmark)},
-          {"precision", name(key.precision)},
-          {"pivoting", name(key.pivoting)},
-          {"nprow", key.nprow},
-          {"npcol", key.npcol},
-          {"n", entry.n},
-          {"nb", entry.tuning.nb},
-          {"lookahead", entry.tuning.lookahead},
-          {"chunk", entry.tuning.chunk},
-          {"gflops", entry.gflops},
-          {"default_gflops", entry.default_gflops},
-          {"date", entry.date},
-          {"revision", entry.revision}};
-}
-
-ProfileRate rate_of(const ordered_json& from) {
-  const double gflops = rate(from, "gflops");
-  if (!(gflops > 0 && gflops <= most_gflops))
-    throw Damaged(fmt::format("'gflops' of a rate is {}, allowed is a number above 0, at most {:g}",
-                              gflops, most_gflops));
-  return {text(from, "device"),         choice<Precision>(from, "precision"),
-          whole(from, "order", 1, any), gflops,
-          text(from, "date"),           text(from, "revision")};
-}
-
-ordered_json json_of(const ProfileRate& rate) {
-  return {{"device", rate.device}, {"precision", name(rate.precision)},
-          {"order", rate.order},   {"gflops", rate.gflops},
-          {"date", rate.date},     {"revision", rate.revision}};
+template <class Fields>
+ordered_json json_of(const Fields& all) {
+  ordered_json object;
+  for_each_field(all, [&](const char* name_in_file, const auto& value) {
+    if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>)
+      object[name_in_file] = name(value);
+    else
+      object[name_in_file] = value;
+  });
+  return object;
 }
 
 /// A list of the document.
 const ordered_json& list(const ordered_json& document, const char* name) {
-  const ordered_json& found = field(document, name);
-  if (!found.is_array()) throw Damaged(fmt::format("'{}' is no list", name));
-  return found;
+  const auto found = document.find(name);
+  if (found == document.end() || !found->is_array())
+    throw Damaged(fmt::format("'{}' is no list", name));
+  return *found;
 }
 
 Profile profile_of(const std::string& content) {
   const ordered_json document =
       parse_json(content, [](const std::string& why) { throw Damaged(why); });
   if (!document.is_object()) throw Damaged("it is no JSON object");
-  if (const std::string found = text(document, "schema"); found != schema)
-    throw Damaged(fmt::format("its schema is '{}', allowed is '{}'", printable(found), schema));
+  if (const auto found = document.value("schema", ordered_json()); found != schema)
+    throw Damaged(fmt::format("its schema is {}, allowed is '{}'",
+                              printable(found.dump(-1, ' ', true)), schema));
   Profile profile;
-  for (const ordered_json& entry : list(document, "entries")) profile.put(entry_of(entry));
-  if (document.contains("rates"))  // profiles of the first versions have none
-    for (const ordered_json& rate : list(document, "rates")) profile.put(rate_of(rate));
+  for (const ordered_json& entry : list(document, "entries"))
+    profile.put(read_fields<ProfileEntry>(entry));
+  for (const ordered_json& one : list(document, "rates")) {
+    const auto rate = read_fields<ProfileRate>(one);
+    if (rate.gflops == 0 || rate.gflops > most_gflops)
+      throw Damaged(
+          fmt::format("'gflops' of a rate is {}, allowed is a number above 0, at most {:g}",
+                      rate.gflops, most_gflops));
+    profile.put(rate);
+  }
   return profile;
 }
 

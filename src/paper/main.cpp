@@ -2,7 +2,6 @@
 /// `speedwell-predict`, which `speedwell predict` starts: runs on a simulated machine. It reads the
 /// same words as `speedwell`.
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -72,7 +71,7 @@ void simulate_ranks(
       int argc = 0;
       char** argv = nullptr;
       const MpiSession mpi(argc, argv);
-      work(Communicator::duplicate(MPI_COMM_WORLD), run);
+      work(Communicator::duplicate(comm_world()), run);
       return 0;
     });
     if (ending.status == 0) return;

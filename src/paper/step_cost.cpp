@@ -2,7 +2,6 @@
 #include "paper/step_cost.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <array>
@@ -152,7 +151,7 @@ std::vector<Precision> precisions_of(const Scenario& scenario) {
 
 std::vector<StepCost> step_costs(const SystemSizes& sizes, const RunOptions& run,
                                  const std::vector<Precision>& precisions) {
-  Machine machine(MPI_COMM_WORLD, run);
+  Machine machine(comm_world(), run);
   std::vector<StepCost> steps;
   steps.reserve(precisions.size());
   for (const Precision precision : precisions)

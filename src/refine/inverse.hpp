@@ -3,7 +3,7 @@
 /// Norms of A^-1, estimated from products with A^-1.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/solution.hpp>
 
 #include <algorithm>
 #include <cmath>

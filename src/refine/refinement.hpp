@@ -4,7 +4,7 @@
 /// docs/numerics.md.
 #pragma once
 
-#include <speedwell/benchmark.hpp>
+#include <speedwell/benchmark_result.hpp>
 #include <speedwell/options.hpp>
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 /// vectors.
 #pragma once
 
-#include <speedwell/benchmark.hpp>
+#include <speedwell/benchmark_result.hpp>
 
 #include <memory>
 #include <optional>

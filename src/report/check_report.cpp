@@ -50,14 +50,18 @@ std::string figure_lines(const NodeCheck& check) {
 
 ordered_json json_of(const CheckedFigure& figure) {
   const auto spread = spread_of(figure.values);
-  ordered_json values = ordered_json::array();
-  for (const double value : figure.values) values.push_back(number_or_null(value));
+  const auto list_of = [](const std::vector<double>& values) {
+    ordered_json all = ordered_json::array();
+    for (const double value : values) all.push_back(number_or_null(value));
+    return all;
+  };
   return {{"name", figure.name},
           {"unit", figure.unit},
           {"better", figure.better == Better::higher ? "higher" : "lower"},
           {"median", spread ? ordered_json(spread->median) : ordered_json(nullptr)},
           {"median_deviation", spread ? ordered_json(spread->deviation) : ordered_json(nullptr)},
-          {"values", std::move(values)}};
+          {"values", list_of(figure.values)},
+          {"deviations", list_of(figure.deviations)}};
 }
 
 }  // namespace
@@ -82,9 +86,6 @@ std::string check_report(const CheckSummary& summary, const std::vector<std::str
   for (const Finding& finding : summary.findings)
     lines.push_back(fmt::format("{}: {}", text_of(check.places[finding.place]), finding.words));
   text += list("OUTLIERS", lines);
-  if (!summary.baseline.empty())
-    text += fmt::format("\nthe baseline '{}' had figures of all nodes but {}, which it has now\n",
-                        summary.baseline, summary.nodes_added);
   std::set<std::size_t> out;
   for (const Finding& finding : summary.findings) out.insert(finding.place);
   text +=

@@ -18,7 +18,6 @@ struct CheckSummary {
   OutlierLimits limits;
   std::vector<Finding> findings;  ///< among the places, and against the baseline
   std::string baseline;           ///< path; empty: none
-  std::size_t nodes_added = 0;    ///< to the baseline, which had no figures of them
 };
 
 /// The whole report.

@@ -3,7 +3,8 @@
 /// Progress of a factorization as lines of text.
 #pragma once
 
-#include <speedwell/benchmark.hpp>
+#include <speedwell/benchmark_result.hpp>
+#include <speedwell/progress.hpp>
 
 #include <optional>
 #include <string>

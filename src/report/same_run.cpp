@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "core/expects.hpp"
 #include "core/matrix_traits.hpp"
@@ -69,6 +70,16 @@ std::vector<OptionText> given_lists(const HplDat& lists) {
 
 }  // namespace
 
+std::vector<std::string> words_of(const std::vector<OptionText>& options) {
+  std::vector<std::string> words;
+  for (const OptionText& option : options) {
+    std::string name = "--" + option.name;
+    std::ranges::replace(name, '_', '-');
+    words.insert(words.end(), {std::move(name), option.value});
+  }
+  return words;
+}
+
 std::vector<OptionText> options_again(const std::vector<Setup>& setups, const HplDat& lists) {
   SPEEDWELL_EXPECTS(!setups.empty());
   std::vector<std::vector<OptionText>> runs;
@@ -87,6 +98,10 @@ std::vector<OptionText> options_again(const std::vector<Setup>& setups, const Hp
     else if (const std::string* list = value_in(given, option.name))
       all.push_back({option.name, *list});
   return all;
+}
+
+std::vector<OptionText> options_alone(const Setup& setup) {
+  return options_again({setup}, choices_of(BenchmarkOptions{}));
 }
 
 std::vector<OptionText> options_again_of_both(const Setup& mxp, const Setup& hpl) {

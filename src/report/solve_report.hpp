@@ -3,7 +3,7 @@
 /// The report of `speedwell solve`, as text and as JSON.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/solution.hpp>
 
 #include <cstdint>
 #include <ctime>

@@ -5,24 +5,21 @@
 /// | source | what | step and error |
 /// |---|---|---|
 /// | NVML's counter | a GPU with its memory | 1 mJ, refreshed some 10 to 50 times a second |
-/// | NVML's power, sampled | the same, of GPUs before Volta | ten times a second, by trapezoids |
 /// | RAPL | a processor's package, or its DRAM | 61 uJ or less, refreshed every ms |
 /// | pm_counters | an HPE Cray's node, or parts of it | 1 J, refreshed 10 times a second |
 ///
-/// NVIDIA states 5 W for power and nothing for the counter. On A100 and H100, the sensor of the
-/// power sees a quarter of the time, which is wrong where the load changes within 100 ms (Yang,
-/// Adamek, Armour, arXiv:2312.02741). RAPL measures on Intel's processors from Haswell on, and
+/// NVIDIA states no error for its counter. RAPL measures on Intel's processors from Haswell on, and
 /// computes from activity on earlier ones and on AMD's up to Zen 2 at least.
 /// Sources: NVML API Reference Guide; Linux, Documentation/power/powercap/powercap.rst; HPE Cray,
 /// Monitoring and Managing Power Consumption (S-0043).
 #pragma once
 
-#include <memory>
+#include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/clock.hpp"
 #include "sensors/nvml.hpp"
 #include "sensors/sensed.hpp"
 #include "sensors/system_file.hpp"
@@ -30,49 +27,35 @@
 namespace speedwell {
 
 enum class EnergyKind { gpu, package, dram, node };
-enum class EnergySource { nvml_energy, nvml_power, rapl, pm_counters };
+enum class EnergySource { nvml, rapl, pm_counters };
 /// "GPU", "package", "DRAM", "node".
 std::string_view name(EnergyKind kind);
-/// "NVML energy counter", "NVML power, sampled", "RAPL", "pm_counters".
+/// "NVML energy counter", "RAPL", "pm_counters".
 std::string_view name(EnergySource source);
 
 /// A part of a machine whose energy is counted.
 struct EnergyDomain {
   std::string name;  ///< "GPU 0", "package-0", "package-0 dram", "node"
   EnergyKind kind = EnergyKind::gpu;
-  EnergySource source = EnergySource::nvml_energy;
+  EnergySource source = EnergySource::nvml;
 };
 
-class EnergyCounter {
- public:
-  explicit EnergyCounter(EnergyDomain domain) : domain_(std::move(domain)) {}
-  EnergyCounter(const EnergyCounter&) = delete;
-  EnergyCounter& operator=(const EnergyCounter&) = delete;
-  virtual ~EnergyCounter() = default;
-
-  const EnergyDomain& domain() const { return domain_; }
+struct EnergyCounter {
+  EnergyDomain domain;
   /// J since some moment: only differences have a meaning. Not for two threads at once.
-  virtual Sensed<> joules() = 0;
+  std::function<Sensed<>()> joules;
   /// Seconds between two calls of joules() beyond which their difference may be wrong.
-  virtual double longest_gap() const;
-
- private:
-  EnergyDomain domain_;
+  double longest_gap = std::numeric_limits<double>::infinity();
 };
 
-using EnergyCounters = std::vector<std::unique_ptr<EnergyCounter>>;
-
-/// A GPU's energy: by NVML's counter, or else by power, integrated between the calls of joules().
-/// One that cannot be read says why.
+/// A GPU's energy by NVML's counter. One that cannot be read says why.
 /// @param name of the domain, such as "GPU 0"
-/// @param clock must live as long as the counter
-std::unique_ptr<EnergyCounter> gpu_energy(const Sensed<GpuSensor>& gpu, std::string name,
-                                          const Clock& clock);
+EnergyCounter gpu_energy(const Sensed<GpuSensor>& gpu, std::string name);
 
 /// The counters of this node: RAPL's packages and their DRAM, and pm_counters where they are. The
 /// node's first rank reads them, others would count them again. RAPL's "psys" is left out, which
 /// contains the packages, and intel-rapl-mmio, which is the same package by another way. Without
 /// RAPL, there is one domain that says why.
-EnergyCounters node_energy(const SystemFiles& files = SystemFiles());
+std::vector<EnergyCounter> node_energy(const SystemFiles& files = SystemFiles());
 
 }  // namespace speedwell

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <utility>
 
 namespace speedwell {
 
@@ -22,10 +21,12 @@ double unix_time() {
 
 }  // namespace
 
-EnergyMeter::EnergyMeter(const Clock& clock, EnergyCounters counters) : clock_(clock) {
-  for (std::unique_ptr<EnergyCounter>& counter : counters) {
-    interval_ = std::min(interval_, counter->longest_gap() / reads_in_gap);
-    meters_.push_back({std::move(counter), {}, clock.now(), "", {}});
+EnergyMeter::EnergyMeter(const Clock& clock, std::vector<EnergyCounter> counters,
+                         std::size_t phases)
+    : clock_(clock) {
+  for (EnergyCounter& counter : counters) {
+    interval_ = std::min(interval_, counter.longest_gap / reads_in_gap);
+    meters_.push_back({std::move(counter), std::vector<Sensed<>>(phases, 0.), clock.now()});
   }
 }
 
@@ -34,10 +35,10 @@ void EnergyMeter::start() {
 }
 
 Sensed<> EnergyMeter::read(Meter& meter, double now) {
-  Sensed<> joules = meter.counter->joules();
+  Sensed<> joules = meter.counter.joules();
   if (!joules) return joules;
   const double gap = now - std::exchange(meter.read, now);
-  if (gap > meter.counter->longest_gap() && meter.fault.empty())
+  if (gap > meter.counter.longest_gap && meter.fault.empty())
     meter.fault = fmt::format("not read for {:.3g} s, which is too long for this counter", gap);
   return joules;
 }
@@ -46,37 +47,44 @@ void EnergyMeter::sample() {
   const std::lock_guard lock(mutex_);
   const double now = clock_.now();
   for (Meter& meter : meters_)
-    if (std::isfinite(meter.counter->longest_gap())) read(meter, now);
+    if (std::isfinite(meter.counter.longest_gap)) read(meter, now);
 }
 
-void EnergyMeter::mark() {
+void EnergyMeter::mark(std::optional<std::size_t> phase) {
   const std::lock_guard lock(mutex_);
   const double now = clock_.now();
   for (Meter& meter : meters_) {
     const Sensed<> joules = read(meter, now);
     const Sensed<> before = std::exchange(meter.latest, joules);
     const std::string fault = std::exchange(meter.fault, "");
-    if (unix_times_.empty()) continue;  // no interval has begun
+    if (!phase || !latest_mark_ || !meter.joules[*phase]) continue;
+    Sensed<>& sum = meter.joules[*phase];
     if (!before || !joules)
-      meter.joules.push_back(before ? joules : before);
+      sum = before ? joules : before;
     else if (!fault.empty())
-      meter.joules.push_back(Sensed<>::none(fault));
+      sum = Sensed<>::none(fault);
     else if (*joules < *before)
-      meter.joules.push_back(Sensed<>::none("the counter went back"));
+      sum = Sensed<>::none("the counter went back");
     else
-      meter.joules.push_back(*joules - *before);
+      sum = *sum + (*joules - *before);
   }
-  unix_times_.push_back(unix_time());
+  const double time = unix_time();
+  if (phase && latest_mark_) {
+    if (!(unix_times_.first <= *latest_mark_)) unix_times_.first = *latest_mark_;
+    unix_times_.second = time;
+  }
+  latest_mark_ = time;
 }
 
 std::vector<MeteredDomain> EnergyMeter::domains() const {
   const std::lock_guard lock(mutex_);
   std::vector<MeteredDomain> found;
-  for (const Meter& meter : meters_) found.push_back({meter.counter->domain(), meter.joules});
+  if (!(unix_times_.first <= unix_times_.second)) return found;
+  for (const Meter& meter : meters_) found.push_back({meter.counter.domain, meter.joules});
   return found;
 }
 
-std::vector<double> EnergyMeter::unix_times() const {
+std::pair<double, double> EnergyMeter::unix_times() const {
   const std::lock_guard lock(mutex_);
   return unix_times_;
 }

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// The energy of the intervals between marks, such as LU and refinement.
+/// The energy of phases, such as LU and refinement.
 #pragma once
 
+#include <cstddef>
 #include <limits>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/numbers.hpp"
 #include "sensors/energy_counter.hpp"
 #include "sensors/ticker.hpp"
 
 namespace speedwell {
 
-/// A domain and its energy in J, for each interval.
+/// A domain and its energy in J, for each phase.
 struct MeteredDomain {
   EnergyDomain domain;
   std::vector<Sensed<>> joules;
@@ -24,32 +28,33 @@ struct MeteredDomain {
 /// that uses it, a node's to the first rank of the node.
 class EnergyMeter {
  public:
-  /// @param clock must live as long as the meter, as that of the counters must
-  EnergyMeter(const Clock& clock, EnergyCounters counters);
+  /// @param clock must live as long as the meter @param phases their number
+  EnergyMeter(const Clock& clock, std::vector<EnergyCounter> counters, std::size_t phases);
 
-  /// Starts a thread that reads counters between the marks, where some need it: sampled power ten
-  /// times a second, and what wraps around often enough that it cannot do so unseen. Without a
-  /// thread, intervals that are too long for a counter have no figure.
+  /// Starts a thread that reads between the marks what wraps around, often enough that it cannot do
+  /// so unseen. Without a thread, phases that are too long for a counter have no figure.
   void start();
-  /// Reads all counters, and ends an interval but at the first call. What is to be counted in the
-  /// interval must be complete: a GPU's queues must be empty.
-  void mark();
+  /// Reads all counters, and adds what was counted since the latest mark to the phase; nothing: to
+  /// none. What is to be counted must be complete: a GPU's queues must be empty.
+  void mark(std::optional<std::size_t> phase);
   /// What the thread does at every tick.
   void sample();
 
-  /// @return the domains with a figure for each interval, n - 1 after n marks. One that was not
-  ///         read at a mark, or not often enough between two, has the reason
+  /// @return the domains with a figure for each phase; none before a phase was counted. One that
+  /// was
+  ///         not read at a mark of the phase, or not often enough between two, has the reason
   std::vector<MeteredDomain> domains() const;
-  /// Seconds since 1970 at each mark, by the system's clock, for a comparison with other meters.
-  std::vector<double> unix_times() const;
+  /// Seconds since 1970 where the first phase began and where the last one ended, by the system's
+  /// clock, for a comparison with other meters; NaN before a phase was counted.
+  std::pair<double, double> unix_times() const;
 
  private:
   struct Meter {
-    std::unique_ptr<EnergyCounter> counter;
-    Sensed<> latest;                 // J at the latest mark
-    double read = 0;                 // when joules() last succeeded
-    std::string fault;               // of the interval that has begun; empty for none
-    std::vector<Sensed<>> joules{};  // of the intervals that have ended
+    EnergyCounter counter;
+    std::vector<Sensed<>> joules;  // of the phases
+    double read = 0;               // when joules() last succeeded
+    Sensed<> latest{};             // J at the latest mark
+    std::string fault{};           // since the latest mark; empty for none
   };
   /// The counter's J now. Notes a fault if too much time has passed.
   static Sensed<> read(Meter& meter, double now);
@@ -57,7 +62,8 @@ class EnergyMeter {
   const Clock& clock_;
   mutable std::mutex mutex_;
   std::vector<Meter> meters_;
-  std::vector<double> unix_times_;
+  std::pair<double, double> unix_times_{unknown, unknown};
+  std::optional<double> latest_mark_;                          // in seconds since 1970
   double interval_ = std::numeric_limits<double>::infinity();  // of the thread, in seconds
   Ticker ticker_;  // the last member, since its thread uses the others
 };

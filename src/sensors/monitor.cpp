@@ -71,9 +71,7 @@ Monitor::Monitor(const Clock& clock, std::vector<Gpu> gpus, std::optional<CpuSen
 
 void Monitor::start() {
   sample();  // so that the shortest run has one
-  const std::string why = ticker_.start(options_.seconds, [this] { sample(); });
-  const std::lock_guard lock(mutex_);
-  record_.note = why;
+  ticker_.start(options_.seconds, [this] { sample(); });
 }
 
 void Monitor::sample() {

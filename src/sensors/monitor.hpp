@@ -73,7 +73,6 @@ struct MonitorRecord {
   std::int64_t taken = 0;     ///< samples taken: taken - times.size() were left out
   std::vector<MonitorSeries> series;
   std::vector<MonitoredGpu> gpus;
-  std::string note;  ///< why there is no thread; empty if there was one, or none was asked for
 };
 
 /// Limits beyond which a GPU is warned of, once for each GPU and limit.

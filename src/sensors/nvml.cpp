@@ -65,20 +65,12 @@ std::string without_dashes(std::string uuid) {
   return uuid;
 }
 
-/// The sum of two figures, which is none where one of them is none.
-Sensed<> sum(const Sensed<>& a, const Sensed<>& b) {
-  if (!a) return a;
-  if (!b) return b;
-  return *a + *b;
-}
-
 // Values of NVML's enumerations.
-constexpr int die = 0, sm = 1, memory = 2;          // nvmlTemperatureSensors_t, nvmlClockType_t
-constexpr int corrected = 0, uncorrected = 1;       // nvmlMemoryErrorType_t
-constexpr int since_load = 0;                       // nvmlEccCounterType_t
-constexpr int replay = 0, recovery = 1;             // nvmlNvLinkErrorCounter_t
-constexpr int crc_of_control = 2, crc_of_data = 3;  // nvmlNvLinkErrorCounter_t
-constexpr unsigned most_links = 18;                 // NVML_NVLINK_MAX_LINKS
+constexpr int die = 0, sm = 1, memory = 2;     // nvmlTemperatureSensors_t, nvmlClockType_t
+constexpr int corrected = 0, uncorrected = 1;  // nvmlMemoryErrorType_t
+constexpr int since_load = 0;                  // nvmlEccCounterType_t
+constexpr int link_errors = 4;                 // nvmlNvLinkErrorCounter_t: 0 to 3
+constexpr unsigned most_links = 18;            // NVML_NVLINK_MAX_LINKS
 
 }  // namespace
 
@@ -132,11 +124,7 @@ GpuReading GpuSensor::read() const {
 
 GpuState GpuSensor::state() const {
   GpuState state;
-  state.max_sm_mhz = number<unsigned>("nvmlDeviceGetMaxClockInfo", 1, sm);
-  state.max_memory_mhz = number<unsigned>("nvmlDeviceGetMaxClockInfo", 1, memory);
   state.power_limit_watts = number<unsigned>("nvmlDeviceGetEnforcedPowerLimit", 1000);
-  state.max_pcie_generation = number<unsigned>("nvmlDeviceGetMaxPcieLinkGeneration", 1);
-  state.max_pcie_width = number<unsigned>("nvmlDeviceGetMaxPcieLinkWidth", 1);
   state.pcie_replays = number<unsigned>("nvmlDeviceGetPcieReplayCounter", 1);
   read_links(state);
   constexpr const char* ecc = "nvmlDeviceGetTotalEccErrors";
@@ -153,29 +141,26 @@ GpuState GpuSensor::state() const {
 }
 
 void GpuSensor::read_links(GpuState& state) const {
-  double up = 0, down = 0;
-  Sensed<> replays = 0, recoveries = 0, crc = 0;
-  std::string why;
+  double up = 0, down = 0, sum = 0;
+  std::string no_link, no_errors;
   unsigned link = 0;
   for (; link < most_links; ++link) {
     int is_up = 0;
-    why = call(library_, "nvmlDeviceGetNvLinkState", gpu_, link, &is_up);
-    if (!why.empty()) break;  // there are no more
+    no_link = call(library_, "nvmlDeviceGetNvLinkState", gpu_, link, &is_up);
+    if (!no_link.empty()) break;  // there are no more
     ++(is_up != 0 ? up : down);
-    if (is_up == 0) continue;
-    const auto errors = [&](int kind) {
-      return number<unsigned long long>("nvmlDeviceGetNvLinkErrorCounter", 1, link, kind);
-    };
-    replays = sum(replays, errors(replay));
-    recoveries = sum(recoveries, errors(recovery));
-    crc = sum(crc, sum(errors(crc_of_control), errors(crc_of_data)));
+    for (int kind = 0; is_up != 0 && kind < link_errors; ++kind) {
+      unsigned long long errors = 0;
+      const std::string why =
+          call(library_, "nvmlDeviceGetNvLinkErrorCounter", gpu_, link, kind, &errors);
+      sum += static_cast<double>(errors);
+      if (!why.empty()) no_errors = why;
+    }
   }
-  const bool any = link > 0;
-  state.nvlinks_up = any ? Sensed<>(up) : Sensed<>::none(why);
-  state.nvlinks_down = any ? Sensed<>(down) : Sensed<>::none(why);
-  state.nvlink_replays = any ? replays : Sensed<>::none(why);
-  state.nvlink_recoveries = any ? recoveries : Sensed<>::none(why);
-  state.nvlink_crc_errors = any ? crc : Sensed<>::none(why);
+  if (link == 0) no_errors = no_link;
+  state.nvlinks_up = link > 0 ? Sensed<>(up) : Sensed<>::none(no_link);
+  state.nvlinks_down = link > 0 ? Sensed<>(down) : Sensed<>::none(no_link);
+  state.nvlink_errors = no_errors.empty() ? Sensed<>(sum) : Sensed<>::none(no_errors);
 }
 
 Nvml::Nvml(const std::string& library) : why_none_(opened(library, library_)) {}

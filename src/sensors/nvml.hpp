@@ -31,19 +31,14 @@ struct GpuReading {
   Sensed<> pcie_width;       ///< lanes
 };
 
-/// What changes seldom: limits, links, and errors, which are counted since the driver was loaded.
+/// What changes seldom: the limit, links, and errors, which are counted since the driver was
+/// loaded.
 struct GpuState {
-  Sensed<> max_sm_mhz;
-  Sensed<> max_memory_mhz;
   Sensed<> power_limit_watts;  ///< the limit in force
-  Sensed<> max_pcie_generation;
-  Sensed<> max_pcie_width;
-  Sensed<> pcie_replays;  ///< packets that PCIe sent again
+  Sensed<> pcie_replays;       ///< packets that PCIe sent again
   Sensed<> nvlinks_up;
   Sensed<> nvlinks_down;
-  Sensed<> nvlink_replays;     ///< this and the two below: sums over the links that are up
-  Sensed<> nvlink_recoveries;  ///< times that a link had to be trained again
-  Sensed<> nvlink_crc_errors;
+  Sensed<> nvlink_errors;  ///< of the links that are up: replays, recoveries, wrong checksums
   Sensed<> ecc_corrected;  ///< errors of the memory
   Sensed<> ecc_uncorrected;
   Sensed<> rows_remapped_corrected;  ///< rows of the memory replaced, since the GPU was made
@@ -55,17 +50,11 @@ struct GpuState {
 /// Calls f(name, figure) for each figure of a GpuState, for JSON.
 template <class F>
 void for_each_figure(const GpuState& s, F f) {
-  f("max_sm_mhz", s.max_sm_mhz);
-  f("max_memory_mhz", s.max_memory_mhz);
   f("power_limit_watts", s.power_limit_watts);
-  f("max_pcie_generation", s.max_pcie_generation);
-  f("max_pcie_width", s.max_pcie_width);
   f("pcie_replays", s.pcie_replays);
   f("nvlinks_up", s.nvlinks_up);
   f("nvlinks_down", s.nvlinks_down);
-  f("nvlink_replays", s.nvlink_replays);
-  f("nvlink_recoveries", s.nvlink_recoveries);
-  f("nvlink_crc_errors", s.nvlink_crc_errors);
+  f("nvlink_errors", s.nvlink_errors);
   f("ecc_corrected", s.ecc_corrected);
   f("ecc_uncorrected", s.ecc_uncorrected);
   f("rows_remapped_corrected", s.rows_remapped_corrected);

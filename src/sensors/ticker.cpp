@@ -7,11 +7,9 @@
 
 namespace speedwell {
 
-std::string Ticker::start(double seconds, const std::function<void()>& step) try {
+void Ticker::start(double seconds, const std::function<void()>& step) try {
   thread_ = std::thread([this, seconds, step] { work(seconds, step); });
-  return "";
-} catch (const std::system_error& error) {
-  return std::string("no thread could be started: ") + error.what();
+} catch (const std::system_error&) {  // no thread is left, which ends no run
 }
 
 void Ticker::stop() {

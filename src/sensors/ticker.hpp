@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <string>
 #include <thread>
 
 namespace speedwell {
@@ -19,11 +18,10 @@ class Ticker {
   Ticker& operator=(const Ticker&) = delete;
   ~Ticker() { stop(); }
 
-  /// Starts the thread, once.
+  /// Starts the thread, once. Where none can be started, there are no ticks.
   /// @param seconds between two steps, > 0; the first one comes after that time
   /// @param step if it throws, it is left out
-  /// @return why there is no thread, in words; empty if there is one
-  std::string start(double seconds, const std::function<void()>& step);
+  void start(double seconds, const std::function<void()>& step);
   /// Ends the thread, if there is one.
   void stop();
 

@@ -210,7 +210,7 @@ void MachineFacts::settle(RunOptions& options) const {
   options.threads = run.threads;
 }
 
-Machine::Machine(MPI_Comm comm, const RunOptions& options, std::unique_ptr<const Clock> clock,
+Machine::Machine(CommHandle comm, const RunOptions& options, std::unique_ptr<const Clock> clock,
                  const RunHooks& hooks)
     : clock_(std::move(clock)),
       watch_(comm, *clock_, options.stall_timeout),

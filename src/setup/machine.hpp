@@ -4,7 +4,6 @@
 /// devices. Nothing here depends on the problem.
 #pragma once
 
-#include <mpi.h>
 #include <speedwell/options.hpp>
 
 #include <algorithm>
@@ -66,7 +65,7 @@ class Machine {
   /// @param clock measures all times on this machine
   /// @param hooks the interrupt is null on all ranks or on none
   /// @throws UsageError, AgreedFault: the same one on every rank
-  Machine(MPI_Comm comm, const RunOptions& options,
+  Machine(CommHandle comm, const RunOptions& options,
           std::unique_ptr<const Clock> clock = std::make_unique<SteadyClock>(),
           const RunHooks& hooks = {});
   ~Machine();

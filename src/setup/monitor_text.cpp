@@ -63,7 +63,6 @@ std::string monitor_text(const MonitorRecord& record, const Clock& clock, int ra
                       {"host", host},
                       {"interval_seconds", record.seconds},
                       {"samples_taken", record.taken},
-                      {"note", record.note.empty() ? ordered_json() : ordered_json(record.note)},
                       {"times", std::move(times)},
                       {"series", std::move(series)},
                       {"gpus", std::move(gpus)}}

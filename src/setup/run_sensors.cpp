@@ -80,11 +80,9 @@ void RunSensors::uses_gpu(const std::string& identity, const std::string& name) 
 // Before anything is timed: opening NVML may take a second.
 void RunSensors::prepare() {
   meter_.reset();
-  phase_of_.clear();
-  marked_ = false;
-  EnergyCounters counters = reads_node_ ? node_energy(files_) : EnergyCounters();
-  if (!gpu_.empty()) counters.push_back(gpu_energy(nvml().gpu(gpu_), gpu_name_, clock_));
-  meter_.emplace(clock_, std::move(counters));
+  auto counters = reads_node_ ? node_energy(files_) : std::vector<EnergyCounter>();
+  if (!gpu_.empty()) counters.push_back(gpu_energy(nvml().gpu(gpu_), gpu_name_));
+  meter_.emplace(clock_, std::move(counters), phase_names().size());
   meter_->start();
 }
 
@@ -107,15 +105,13 @@ void RunSensors::add_samples(Trace& trace) const {
                                 record.times[i], value));
 }
 
-// Each mark but the first ends an interval. Without memory for it, there are no figures.
+// Without memory for it, there are no figures.
 void RunSensors::mark(std::optional<std::size_t> phase) noexcept try {
   if (!meter_) return;
-  if (std::exchange(marked_, true)) phase_of_.push_back(phase);
   start_monitor();
-  meter_->mark();
+  meter_->mark(phase);
 } catch (...) {
   meter_.reset();
-  phase_of_.clear();
 }
 
 void RunSensors::stage_begins() {
@@ -126,36 +122,13 @@ void RunSensors::stage_ends(Activity stage) {
   mark(phase_of(stage));
 }
 
-/// The domains with the sums of their intervals in each phase.
-std::vector<MeteredDomain> RunSensors::phases() const {
-  if (std::ranges::none_of(phase_of_, [](const auto& phase) { return phase.has_value(); }))
-    return {};
-  std::vector<MeteredDomain> all = meter_->domains();
-  for (MeteredDomain& metered : all) {
-    std::vector<Sensed<>> sums(phase_names().size(), 0.);
-    for (std::size_t i = 0; i < metered.joules.size(); ++i) {
-      if (!phase_of_[i]) continue;
-      Sensed<>& sum = sums[*phase_of_[i]];
-      const Sensed<>& more = metered.joules[i];
-      if (sum) sum = more ? Sensed<>(*sum + *more) : more;
-    }
-    metered.joules = std::move(sums);
-  }
-  return all;
-}
-
 SensorReport RunSensors::take(const Communicator& all) {
   json mine = {{"host", host_name()}, {"gpu", gpu_}, {"domains", json::array()}};
-  for (const MeteredDomain& metered : phases()) mine["domains"].push_back(json_of(metered));
-  double first = unknown;
-  double last = unknown;
+  std::pair<double, double> times{unknown, unknown};
   if (meter_) {
-    const std::vector<double> times = meter_->unix_times();
-    for (std::size_t i = 0; i < phase_of_.size(); ++i) {
-      if (!phase_of_[i]) continue;
-      if (!(first <= times[i])) first = times[i];
-      last = times[i + 1];
-    }
+    for (const MeteredDomain& metered : meter_->domains())
+      mine["domains"].push_back(json_of(metered));
+    times = meter_->unix_times();
   }
   prepare();
   const std::vector<std::string> texts = all.all_gather(mine.dump());
@@ -173,7 +146,8 @@ SensorReport RunSensors::take(const Communicator& all) {
       parts.push_back({std::move(metered), host, static_cast<int>(rank)});
     }
   }
-  SensorReport report{energy_report(phase_names(), std::move(parts), first, last), {}};
+  SensorReport report{energy_report(phase_names(), std::move(parts), times.first, times.second),
+                      {}};
   if (!options_) return report;
   const std::string samples =
       monitor_ ? monitor_text(monitor_->record(), clock_, all.rank(), host_name()) : "";

@@ -47,7 +47,6 @@ class RunSensors final : public RunMeter {
   /// Begins with the first stage after take().
   void start_monitor();
   void mark(std::optional<std::size_t> phase) noexcept;
-  std::vector<MeteredDomain> phases() const;
 
   SteadyClock clock_;
   SystemFiles files_;
@@ -56,8 +55,6 @@ class RunSensors final : public RunMeter {
   std::string gpu_;  // DeviceMemory::identity; empty: none
   std::string gpu_name_;
   std::optional<EnergyMeter> meter_;
-  bool marked_ = false;
-  std::vector<std::optional<std::size_t>> phase_of_;  // of each interval between two marks
   std::optional<Monitor> monitor_;
 };
 

@@ -4,7 +4,7 @@
 /// sources: docs/numerics.md.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/solution.hpp>
 
 #include <algorithm>
 #include <cmath>

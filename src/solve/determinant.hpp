@@ -3,7 +3,7 @@
 /// The determinant of a matrix by its factors, and what is certain of it.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/solution.hpp>
 
 #include <cstdint>
 #include <string>

@@ -34,7 +34,8 @@ void require_equal(const Communicator& all, const Call& mine) {
                        {"b", mine.b ? mine.b->description() : ""},
                        {"the system", mine.transpose == Transpose::no ? "A x = b" : "A^T x = b"}});
 }
-void require_equal(MPI_Comm comm, const Call& mine, const RunContext& around = RunContext::none()) {
+void require_equal(CommHandle comm, const Call& mine,
+                   const RunContext& around = RunContext::none()) {
   if (ranks_in(comm) > 1) require_equal(Communicator::duplicate(comm, around), mine);
 }
 
@@ -57,7 +58,7 @@ struct SolverCalls {
 
   /// The first call. `work` makes the solver, of which nothing is left where it is ended early.
   template <class Work>
-  std::invoke_result_t<Work> first(MPI_Comm comm, const Call& mine, const Caller& caller,
+  std::invoke_result_t<Work> first(CommHandle comm, const Call& mine, const Caller& caller,
                                    const Work& work) {
     const FloatingPointScope floating_point;
     return on_this_rank(comm, [&] {
@@ -76,7 +77,7 @@ struct SolverCalls {
     });
   }
   /// Loads and factors A. @param b is checked before; null: none
-  void factor(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
+  void factor(CommHandle comm, const Matrix& a, const SolveOptions& options,
               const ProgressFunction& progress, const RightHandSideSource* b = nullptr) {
     solver = make_solver(comm, a, options, progress, {interruption->get(), meter});
     if (b) solver->check(*b);
@@ -140,9 +141,9 @@ Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const Sol
   return solve(comm, a, b, options, progress, interrupt, RunContext::none());
 }
 
-Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
-               const ProgressFunction& progress, const InterruptFunction& interrupt,
-               const RunContext& around) {
+Solution solve(CommHandle comm, const Matrix& a, const RightHandSide& b,
+               const SolveOptions& options, const ProgressFunction& progress,
+               const InterruptFunction& interrupt, const RunContext& around) {
   SolverCalls calls{.strict = options.strict};
   return calls.first(comm, {"solve()", &a.source(), &b.source()}, {progress, interrupt, around},
                      [&] {

@@ -4,7 +4,7 @@
 /// docs/numerics.md, section 4.7.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/solution.hpp>
 
 #include <span>
 #include <string>

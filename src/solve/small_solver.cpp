@@ -44,7 +44,7 @@ std::int64_t one_thread_limit(Field field, Precision precision, int threads) {
 std::shared_ptr<const ProcessGrid> grid_alone() {
   thread_local std::shared_ptr<const ProcessGrid> grid;
   if (!grid)
-    grid = std::make_shared<const ProcessGrid>(Communicator::duplicate(MPI_COMM_SELF),
+    grid = std::make_shared<const ProcessGrid>(Communicator::duplicate(comm_self()),
                                                GridShape{1, 1, GridOrder::row});
   return grid;
 }
@@ -79,7 +79,7 @@ SmallResources small_resources(Field field, Precision precision, std::int64_t n,
   return {shared, 1, {n > by_products ? shared : nullptr}};
 }
 
-bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& o) {
+bool is_small(CommHandle comm, std::int64_t n, const SolveOptions& o) {
   RunOptions known;
   known.threads = o.run.threads;
   if (o.run.device == DeviceKind::cpu) known.device = DeviceKind::cpu;
@@ -245,7 +245,7 @@ std::unique_ptr<Solver> SmallSolver::stepped() {
   SolveOptions options = options_;
   options.probe_seed = seed_;
   if (options.precision == Precision::automatic) options.first = Precision::fp64;
-  return std::make_unique<SteppedSolver>(MPI_COMM_SELF, matrix(), options, progress_, run_.hooks());
+  return std::make_unique<SteppedSolver>(comm_self(), matrix(), options, progress_, run_.hooks());
 }
 
 Solver& SmallSolver::take_over() {
@@ -430,7 +430,7 @@ void SmallSolver::finish(Transpose op, Solution& solution) {
   load_seconds_ = scale_seconds_ = check_seconds_ = proof_seconds_ = 0;
 }
 
-std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
+std::unique_ptr<Solver> make_solver(CommHandle comm, const Matrix& a, const SolveOptions& options,
                                     const ProgressFunction& progress, const RunHooks& hooks) {
   const bool on_host = !in_gpu_memory(a.source().array(0));
   if (on_host && is_small(comm, a.source().n(), options))

@@ -3,7 +3,9 @@
 /// The solver of small systems on one process: FP64 LU, at about the cost of LAPACK's dgesv.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/matrix.hpp>
+#include <speedwell/progress.hpp>
+#include <speedwell/solution.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -55,7 +57,7 @@ SmallResources small_resources(Field field, Precision precision, std::int64_t n,
 /// Whether SmallSolver solves this system: a process alone, n up to small_limit(), and no option
 /// that only a SteppedSolver knows, such as a block size, a grid, a GPU or a precision below FP64.
 /// `device` automatic stands for the CPU here, even where there are GPUs.
-bool is_small(MPI_Comm comm, std::int64_t n, const SolveOptions& options);
+bool is_small(CommHandle comm, std::int64_t n, const SolveOptions& options);
 
 /// Solves on the CPU, without a Machine or a plan. The checks of A and b, the scales, the errors
 /// and their limits are those of the FP64 step of a SteppedSolver, and so are the fields of the
@@ -125,7 +127,7 @@ class SmallSolver final : public Solver {
 
 /// The solver for a system: a SmallSolver if is_small(), else a SteppedSolver. Collective.
 /// @throws UsageError, AgreedFault: the same one on every rank
-std::unique_ptr<Solver> make_solver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
+std::unique_ptr<Solver> make_solver(CommHandle comm, const Matrix& a, const SolveOptions& options,
                                     const ProgressFunction& progress, const RunHooks& hooks = {});
 
 }  // namespace speedwell

@@ -3,8 +3,9 @@
 /// The interface behind a Factorization: one matrix, factored once, with many solutions.
 #pragma once
 
-#include <mpi.h>
-#include <speedwell/solve.hpp>
+#include <speedwell/matrix.hpp>
+#include <speedwell/progress.hpp>
+#include <speedwell/solution.hpp>
 
 #include <cstdint>
 
@@ -38,8 +39,8 @@ class Solver {
 /// @param around watched where the program's ranks come to this call together; none where they may
 ///        come at any time, as in a user's program: then no rank is called stalled before all are
 ///        here
-Solution solve(MPI_Comm comm, const Matrix& a, const RightHandSide& b, const SolveOptions& options,
-               const ProgressFunction& progress, const InterruptFunction& interrupt,
-               const RunContext& around);
+Solution solve(CommHandle comm, const Matrix& a, const RightHandSide& b,
+               const SolveOptions& options, const ProgressFunction& progress,
+               const InterruptFunction& interrupt, const RunContext& around);
 
 }  // namespace speedwell

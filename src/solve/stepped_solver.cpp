@@ -29,7 +29,7 @@ constexpr int alike_scales = 26;
 
 }  // namespace
 
-SteppedSolver::SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
+SteppedSolver::SteppedSolver(CommHandle comm, const Matrix& a, const SolveOptions& options,
                              const ProgressFunction& progress, const RunHooks& hooks)
     : machine_(comm, options.run, std::make_unique<SteadyClock>(), hooks),
       source_(a),

@@ -3,7 +3,9 @@
 /// The solver of systems of any size, on all ranks: factors of increasing precision, each refined.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/matrix.hpp>
+#include <speedwell/progress.hpp>
+#include <speedwell/solution.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +38,7 @@ class SteppedSolver final : public Solver {
   /// Plans the first step. Collective.
   /// @param hooks the interrupt is null on all ranks or on none
   /// @throws UsageError, AgreedFault: the same one on every rank
-  SteppedSolver(MPI_Comm comm, const Matrix& a, const SolveOptions& options,
+  SteppedSolver(CommHandle comm, const Matrix& a, const SolveOptions& options,
                 const ProgressFunction& progress, const RunHooks& hooks = {});
 
   std::int64_t n() const override { return source_.source().n(); }

@@ -3,7 +3,7 @@
 /// A user's matrix in FP64 in device memory.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/solution.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -3,7 +3,8 @@
 /// The sources of a user's matrix and right-hand sides, and the destination of the solutions.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/matrix.hpp>
+#include <speedwell/solution.hpp>
 
 #include <cstdint>
 #include <functional>

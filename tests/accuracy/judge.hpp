@@ -3,7 +3,8 @@
 /// Checks the solutions of speedwell::solve.
 #pragma once
 
-#include <speedwell/solve.hpp>
+#include <speedwell/matrix.hpp>
+#include <speedwell/solution.hpp>
 
 #include <functional>
 #include <span>

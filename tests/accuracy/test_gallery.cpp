@@ -19,7 +19,7 @@ double condition(const Square& a) {
 
 /// Whether another rank does the checks: the references are the same on every rank.
 bool elsewhere() {
-  return Communicator::duplicate(MPI_COMM_WORLD).rank() != 0;
+  return Communicator::duplicate(comm_world()).rank() != 0;
 }
 
 /// The largest |X A - I| / (|X| |A|) in column j.

@@ -27,7 +27,7 @@ double condition(GalleryKind kind, std::int64_t n) {
 }  // namespace
 
 TEST_CASE("condition numbers of users' systems", "[gallery]") {
-  if (Communicator::duplicate(MPI_COMM_WORLD).rank() != 0) return;
+  if (Communicator::duplicate(comm_world()).rank() != 0) return;
   const std::int64_t n = 201;
   const std::vector<std::pair<GalleryKind, std::pair<double, double>>> bounds{
       {GalleryKind::gaussian, {1e3, 1e6}},        {GalleryKind::uniform, {1e3, 1e6}},
@@ -47,7 +47,7 @@ TEST_CASE("condition numbers of users' systems", "[gallery]") {
 
 // Entries of magnitude 1 are rounded to eps, which moves singular values by less than n eps.
 TEST_CASE("the singular values of graded are a geometric sequence", "[gallery]") {
-  if (Communicator::duplicate(MPI_COMM_WORLD).rank() != 0) return;
+  if (Communicator::duplicate(comm_world()).rank() != 0) return;
   for (const std::int64_t n : {2, 61, 201}) {
     const std::vector<double> values = singular_values(filled(GalleryKind::graded, n));
     const std::vector<double> wanted = geometric(n, 1e13);

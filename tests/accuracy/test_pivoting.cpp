@@ -12,7 +12,7 @@ namespace speedwell::test::pivoting_tests {
 namespace {
 
 void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& entries) {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   CAPTURE(shape.nprow, shape.npcol, name(shape.order), n, nb, entries.name);
   BenchmarkOptions o;
   o.n = n;
@@ -39,7 +39,7 @@ void compare(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& en
 }  // namespace
 
 TEST_CASE("pivots, factors and solution agree with LAPACK's", "[pivoting]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   for (const GridShape shape : grids(all.size())) {
     for (const auto& [n, nb] : std::vector<std::pair<std::int64_t, std::int64_t>>{
              {1, 1}, {2, 2}, {5, 2}, {33, 7}, {128, 32}, {150, 41}})
@@ -49,7 +49,7 @@ TEST_CASE("pivots, factors and solution agree with LAPACK's", "[pivoting]") {
 }
 
 TEST_CASE("a singular matrix is reported with LAPACK's info", "[pivoting]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   const std::int64_t n = 45;
   for (const GridShape shape : grids(all.size())) {
     const auto u = swap_heavy(n, 6, shape.nprow)[0].at;

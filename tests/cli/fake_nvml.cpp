@@ -65,9 +65,6 @@ int nvmlDeviceGetUUID(void* gpu, char* uuid, unsigned length) {
 int nvmlDeviceGetClockInfo(void* gpu, int kind, unsigned* megahertz) {
   return give("CLOCK", megahertz, !is_first(gpu) && kind == sm ? 1234U : 1U);
 }
-int nvmlDeviceGetMaxClockInfo(void*, int kind, unsigned* megahertz) {
-  return give("MAX_CLOCK", megahertz, kind == sm ? 1980U : 2619U);
-}
 int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
   return give("POWER", milliwatts, 650500U);
 }
@@ -97,16 +94,8 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons
 int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* generation) {
   return give("PCIE_GENERATION", generation, 4U);
 }
-int nvmlDeviceGetMaxPcieLinkGeneration(void*, unsigned* generation) {
-  *generation = 5;
-  return 0;
-}
 int nvmlDeviceGetCurrPcieLinkWidth(void*, unsigned* width) {
   return give("PCIE_WIDTH", width, 8U);
-}
-int nvmlDeviceGetMaxPcieLinkWidth(void*, unsigned* width) {
-  *width = 16;
-  return 0;
 }
 int nvmlDeviceGetPcieReplayCounter(void*, unsigned* count) {
   return give("PCIE_REPLAYS", count, 3U);

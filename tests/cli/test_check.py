@@ -138,56 +138,44 @@ class Check(Case):
             self.assertGreater(min(figure["values"]), 0, figure)
         self.assertLess(found["seconds"], 60)
 
-    def edited(self, path, change):
-        """Changes every value of a baseline, and returns its text."""
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
-        change(document)
-        text = json.dumps(document)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return text
-
     def test_a_baseline(self):
-        path = self.at("baseline.json")
-        words = ("check", "--device", "cpu", "--seconds", "1", "--baseline", path)
-        first = run(*words)
-        self.assert_status(first, 0)
-        self.assertIn("but 1, which it has now", first.out)
-
-        def faster(document):
-            (node,) = document["nodes"].values()
-            for place in node["places"]:
-                place["memory bandwidth"] = {"value": 1e6, "deviation": 1}
-
-        text = self.edited(path, faster)
-        again = run(*words)
-        self.assert_status(again, 1)
-        self.assertRegex(again.out, r"rank 0 on .*: memory bandwidth (99|100)\.\d % below the baseline of")
+        path = self.at("earlier.json")
+        words = ("check", "--device", "cpu", "--seconds", "1")
+        self.assert_status(run(*words, "--json", path), 0)
         with open(path, encoding="utf-8") as file:
-            self.assertEqual(file.read(), text)  # the nodes that it has stay as they are
-        self.edited(path, lambda document: document.update(processor="Intel 80486"))
-        self.assert_refused(run(*words), "another machine", "processor is Intel 80486", "allowed:")
+            text = file.read()
 
-        def fewer(document):
-            document["processor"] = json.loads(text)["processor"]
-            document["nodes"].values().__iter__().__next__()["places"] = []
+        def again(change):
+            """The check beside the earlier one, after a change of that."""
+            document = json.loads(text)
+            change(document, {figure["name"]: figure for figure in document["figures"]})
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(document, file)
+            return run(*words, "--baseline", path)
 
-        self.edited(path, fewer)
-        self.assert_refused(run(*words), "0 ranks or GPUs", "and this check 1", "allowed: as many")
+        slower = again(lambda _, figures: figures["memory bandwidth"].update(values=[1e6], deviations=[1]))
+        self.assert_status(slower, 1)
+        self.assertRegex(slower.out, r"rank 0 on .*: memory bandwidth (99|100)\.\d % below the baseline of")
+        self.assertIn("it has 1 of 1 nodes", slower.out)
+        moved = again(lambda document, _: document["places"][0].update(host="elsewhere"))
+        self.assert_status(moved, 0)
+        self.assertIn("it has 0 of 1 nodes", moved.out)
+        self.assert_refused(again(lambda document, _: document.update(device_description="Intel 80486")),
+                            "another machine", "device is Intel 80486", "allowed:")
+        self.assert_refused(again(lambda document, _: document["places"].append(document["places"][0])),
+                            "2 ranks or GPUs", "and this check 1", "allowed: as many")
+        self.assert_refused(run(*words, "--json", path, "--baseline", path), "both name")
 
     def test_what_is_no_baseline(self):
-        for text in "", "[]", "{}", "{", '{"schema": "speedwell/1"}', "[" * 100, '{"schema": 3}':
+        for text in "", "[]", "{}", "{", '{"benchmark": "mxp"}', "[" * 100, '{"benchmark": "check"}':
             path = self.at("baseline.json")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             with self.subTest(text):
-                outcome = run(*CHECK, "--baseline", path)
-                self.assert_refused(outcome, "--baseline", "is no baseline", "allowed:")
-                with open(path, encoding="utf-8") as file:
-                    self.assertEqual(file.read(), text)
-        self.assert_refused(run(*CHECK, "--baseline", self.at("no/folder.json")), "--baseline")
-        self.assert_refused(run(*CHECK, "--baseline", self.folder), "--baseline")
+                self.assert_refused(run(*CHECK, "--baseline", path), "--baseline",
+                                    "allowed: a file that speedwell check --json")
+        for path in self.at("none.json"), self.folder:
+            self.assert_refused(run(*CHECK, "--baseline", path), "--baseline", path)
 
     def test_bad_input(self):
         for words, needle in ((("--seconds", "0"), "--seconds"), (("--seconds", "61"), "at most 60"),

@@ -73,6 +73,13 @@ class Layers(Case):
                  "setup may not print, programs alone do"),
                 ("src/matrix/panel_ring.hpp", "inline void f() { MPI_Barrier(MPI_COMM_WORLD); }",
                  "matrix may not call MPI, comm alone does"),
+                *((path, f"#include {include}", f"{include[1:-1]} leads to mpi.h, which comm and "
+                   "src/api/c_interface.cpp and src/api/speedwell.cpp and src/bench/benchmark.cpp and "
+                   "src/solve/factorization.cpp and src/solve/one_process.cpp alone know")
+                  for path, include in (("src/app/main.cpp", "<mpi.h>"),
+                                        ("src/solve/solver.hpp", "<speedwell/solve.hpp>"),
+                                        ("src/api/c_errors.hpp", "<speedwell/speedwell.hpp>"),
+                                        ("src/setup/machine.hpp", '"comm/requests.hpp"'))),
                 ("src/host/processor.cpp", 'auto* f() { return std::getenv("HOME"); }',
                  "host may not touch the environment, programs and kernels/cpu/isa.cpp and src/host/blas_kernels.cpp and src/host/blas_library.cpp and src/host/core_waits.cpp and src/host/process_seed.cpp and src/device/cuda/variants.cpp alone do"),
                 ("kernels/cpu/loops.cpp", 'int f() { return setenv("A", "1", 1); }',
@@ -87,6 +94,8 @@ class Layers(Case):
         self.append("src/app/main.cpp", '// \nauto* f() { return std::getenv("HOME"); }')
         self.append("kernels/cpu/isa.cpp", 'auto* f() { return std::getenv("HOME"); }')
         self.append("src/app/main.cpp", 'void f() { std::printf("x"); }')
+        self.append("src/comm/process_grid.cpp", "#include <mpi.h>")
+        self.append("src/solve/factorization.cpp", "#include <mpi.h>")
         self.append("src/source/source.hpp", '// as std::getenv("HOME") and MPI_Barrier() do')
         self.append("src/bench/tune.cpp", '#include "core/clock.hpp"')  # known indirectly
         self.assertEqual(self.run_check("check-layers").returncode, 0)
@@ -371,9 +380,9 @@ class Records(unittest.TestCase):
 
     def test_a_comparison(self):
         row = {"solver": "mxp", "precision": "bf16", "nb": 64, "ranks": 1, "gflops": {"best": 90.978814, "median": 80.5},
-               "seconds": 1.0 / 3, "median_seconds": 0.5, "over_dgesv": None, "passed": True,
-               "turns": [{"seconds": 0.5, "level": {"error": 1e-15, "matrix": {"overflowed": 0}}}]}
-        ceiling = {"name": "dgemm", "rate": {"best": 10.0, "median": 9.0}, "best_shape": "4 x 4", "threads": 2}
+               "seconds": 1.0 / 3, "median_seconds": 0.5, "over_dgesv": None, "error": 1e-15, "passed": True,
+               "turns": [{"seconds": 0.5, "error": 1e-15, "matrix": {"overflowed": 0}}]}
+        ceiling = {"name": "dgemm", "rate": {"best": 10.0, "median": 9.0}, "threads": 2}
         result = {"schema": "speedwell/1", "revision": "abc", "date": "2026-11-21", "matrix": "shifted", "ranks": 1, "nprow": 1,
                   "passed": True, "orders": [{"n": 500, "solvers": [row, row | {"passed": False}], "ceilings": [ceiling]}]}
         record = {"revision": "abc", "note": "n",
@@ -385,7 +394,7 @@ class Records(unittest.TestCase):
             "runs": [{"command": "speedwell compare --json c.json", "result": {
                 "matrix": "shifted", "ranks": 1, "passed": True,
                 "orders": [{"n": 500, "solvers": [kept, kept | {"passed": False}],
-                            "ceilings": [{"name": "dgemm", "rate": 10.0, "best_shape": "4 x 4"}]}]}}]})
+                            "ceilings": [{"name": "dgemm", "rate": 10.0}]}]}}]})
         result["revision"] = "abc-dirty"
         self.assertEqual(self.summary(record)["runs"][0]["result"]["revision"], "abc-dirty")
 

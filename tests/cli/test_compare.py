@@ -6,23 +6,19 @@ SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py.
 """
 
 import concurrent.futures
-import json
-import os
 import re
-import shutil
 import unittest
-from xml.etree import ElementTree
 
 from test_hpl import InFolder, ZERO_SEED
 
-ROW = re.compile(r"^(mxp|solve|hpl|dgesvx|dgesv|dsgesv) +(\w+) +(\d+|-) +(\d+ x \d+) .*?(PASSED|FAILED|skipped)$",
+ROW = re.compile(r"^(mxp|solve|hpl|dgesvx|dgesv|dsgesv) +(\w+) +(?:(\d+|-) +)?(\d+ x \d+) .*?(PASSED|FAILED|skipped)$",
                  re.M)
 ALL = [("mxp", "bf16"), ("mxp", "fp16"), ("mxp", "fp32"), ("solve", "fp32"), ("hpl", "fp64"),
        ("dgesv", "fp64"), ("dsgesv", "fp32")]
 
 
 GALLERY = ["gaussian", "uniform", "kernel", "boundary", "toeplitz", "graded", "shifted", "large"]
-USERS_ROW = re.compile(r"^(solve|dgesvx|dgesv|dsgesv) +(\w+) +(\d+ x \d+) +(\S+) +(\S+) .*?"
+USERS_ROW = re.compile(r"^(solve|dgesvx|dgesv|dsgesv) +(\w+) +(?:\d+|-) +(\d+ x \d+) +(\S+) +(\S+) .*?"
                        r"(PASSED|FAILED|skipped)$", re.M)
 
 
@@ -34,7 +30,7 @@ def rows(text):
 class Compare(InFolder):
     def test_everybody_on_one_rank(self):
         outcome = self.run_here("compare", "-N", "100,1", "--repeat", "2", "--progress", "--json",
-                                "a.json", "--plot", "a.svg")
+                                "a.json")
         self.assert_status(outcome, 0)
         self.assertEqual([(row[0], row[1], row[4]) for row in rows(outcome.out)],
                          [(*one, "PASSED") for one in ALL] * 2)
@@ -56,12 +52,6 @@ class Compare(InFolder):
         # Each round has every solver once.
         turns = re.findall(r"n = 100, round (\d) of 2: (\S+)", outcome.err)
         self.assertEqual(turns, [(str(i), one[0]) for i in (1, 2) for one in ALL])
-        picture = self.read("a.svg")
-        self.assertTrue(ElementTree.fromstring(picture).tag.endswith("svg"))
-        for name in ("mxp bf16", "dsgesv"):
-            self.assertIn(f"<text>{name}</text>", picture)
-        self.assertRegex(picture, r"<text>update (bf16|fp16|fp32) \d+</text>")  # the first step of solve
-        self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "a.svg"])
 
     def test_two_ranks(self):
         outcome = self.run_here("compare", "-N", "90", "--nb", "16", "--hpl-nb", "8", "--repeat", "1",
@@ -80,7 +70,7 @@ class Compare(InFolder):
                                 "fasi-higham", "--kappa", "1e13", "--repeat", "1", "--json", "a.json")
         self.assert_status(outcome, 1)
         self.assertEqual([row[4] for row in rows(outcome.out)], ["FAILED", "PASSED"])
-        self.assertRegex(outcome.out, r"- dsgesv FAILED in round 1: gave up its refinement.*iter = -")
+        self.assertRegex(outcome.out, r"- dsgesv: FAILED in round 1: gave up its refinement.*iter = -")
         dsgesv, dgesv = self.result()["orders"][0]["solvers"]
         self.assertFalse(self.result()["passed"])
         self.assertIsNone(dsgesv["gflops"]["best"])
@@ -136,16 +126,12 @@ class Compare(InFolder):
 
     def test_options_of_users_systems(self):
         words = ("compare", "--matrix", "uniform", "-N", "50", "--repeat", "1", "--seed", "3",
-                 "--solvers", "dgesvx,solve", "--progress", "--plot", "a.svg")
+                 "--solvers", "dgesvx,solve", "--progress")
         outcome = self.run_here(*words)
         self.assert_status(outcome, 0)
         self.assertEqual([row[0] for row in USERS_ROW.findall(outcome.out)], ["dgesvx", "solve"])
         self.assertIn("MATRIX     : uniform, seed 3, for all of them\n", outcome.out)
-        self.assertEqual(re.findall(r"n = 50, round 1 of 1: (\w+ \w+), ", outcome.err),
-                         ["dgesvx fp64", "solve " + USERS_ROW.findall(outcome.out)[1][1]])
-        picture = self.read("a.svg")
-        self.assertIn("<text>dgesvx</text>", picture)
-        self.assertIn("speedwell::solve and LAPACK, uniform: ", picture)
+        self.assertEqual(re.findall(r"n = 50, round 1 of 1: (\w+) [\d.e-]+ s, ", outcome.err), ["dgesvx", "solve"])
         # Options of the solver are those of speedwell solve: one correction is not enough for FP32 factors.
         outcome = self.run_here("compare", "--matrix", "gaussian", "-N", "200", "--repeat", "1",
                                 "--solvers", "solve", "--refine", "ir", "--max-iterations", "1")
@@ -153,13 +139,13 @@ class Compare(InFolder):
 
     LEVELS = [("fp64", "fp64"), ("O0", "fp32"), ("O1", "bf16"), ("O2", "bf16"), ("O3", "bf16"), ("O1", "fp16"),
               ("O2", "fp16"), ("O3", "fp16")]
-    LEVEL_ROW = re.compile(r"^(fp64|O\d) +(\w+) +(\d+) +(\d+ x \d+) +(\S+) .*?(\S+) +(\S+) +(\S+)$", re.M)
+    LEVEL_ROW = re.compile(r"^(fp64|O\d) +(\w+) +\S+ +(\d+) +(\d+ x \d+) .*?(PASSED|FAILED|no x)$", re.M)
 
     def test_levels_of_precision(self):
         for ranks in (1, 2):
             with self.subTest(ranks=ranks):
                 outcome = self.run_here("compare", "--levels", "-N", "90,1", "--nb", "16", "--repeat", "2",
-                                        "--json", "a.json", "--plot", "a.svg", "--progress", ranks=ranks)
+                                        "--json", "a.json", "--progress", ranks=ranks)
                 self.assert_status(outcome, 0)
                 found = self.LEVEL_ROW.findall(outcome.out)
                 self.assertEqual([row[:2] for row in found], self.LEVELS * 2)
@@ -169,11 +155,6 @@ class Compare(InFolder):
                 self.assertEqual(re.findall(r"n = 90, round 2 of 2: (\w+)", outcome.err),
                                  [level for level, _ in self.LEVELS])
                 self.check_levels(self.result(), ranks)
-                picture = self.read("a.svg")
-                self.assertTrue(ElementTree.fromstring(picture).tag.endswith("svg"))
-                for words in ("<text>O3 fp16</text>", "correct decimal digits of x",
-                              "levels of precision, shifted: "):
-                    self.assertIn(words, picture)
 
     def check_levels(self, document, ranks):
         self.assertTrue(document["passed"])
@@ -186,46 +167,30 @@ class Compare(InFolder):
                 for turn in one["turns"]:
                     self.assertTrue(turn["passed"])
                     self.assertGreater(turn["seconds"], turn["refine_seconds"])
-                    level = turn["level"]
-                    self.assertEqual(level["matrix"]["overflowed"], 0)
-                    self.assertEqual(level["factors"]["overflowed"], 0)
+                    self.assertEqual(turn["matrix"]["overflowed"], 0)
+                    self.assertEqual(turn["factors"]["overflowed"], 0)
                     self.assertIsNotNone(turn["energy"])
                     self.assertIsNotNone(turn["monitor"])
-                    if one["level"] == "O3":
-                        self.assertEqual(level["corrections"], 0)
-                        self.assertEqual(level["error"], level["first_error"])
-                        self.assertLess(level["error"], 0.3)
-                    else:
-                        self.assertGreater(level["corrections"], 0)
-                        self.assertLess(level["error"], 1e-13)
-        first = {(one["level"], one["precision"]): one["turns"][0]["level"]["first_error"]
-                 for one in document["orders"][0]["solvers"]}
-        self.assertLess(first["fp64", "fp64"], 1e-13)
-        self.assertLess(100 * first["fp64", "fp64"], first["O0", "fp32"])
-        self.assertLess(100 * first["O0", "fp32"], first["O1", "fp16"])
-        self.assertLess(first["O1", "fp16"], first["O1", "bf16"])
-        self.assertLess(3 * first["O1", "fp16"], first["O2", "fp16"])
-        self.assertLess(3 * first["O1", "bf16"], first["O2", "bf16"])
+                    self.assertEqual(turn["corrections"] == 0, one["level"] == "O3")
+                    self.assertLess(turn["error"], 0.3 if one["level"] == "O3" else 1e-13)
+                self.assertIn(one["error"], [turn["error"] for turn in one["turns"]])
 
     def test_the_worth_of_scaling(self):
         outcome = self.run_here("compare", "--levels", "--matrix", "large", "-N", "90", "--precision", "fp16",
-                                "--repeat", "1", "--json", "a.json", "--plot", "a.svg", "--progress")
+                                "--repeat", "1", "--json", "a.json", "--progress")
         self.assert_status(outcome, 0)
-        self.assertRegex(outcome.out, r"(?m)^- O3 fp16: no x: no factors: .*; \d+ of A overflowed$")
+        self.assertRegex(outcome.out, r"(?m)^- O3 fp16: \d+ of A overflowed\n- O3 fp16: no x in round 1: no factors: ")
         self.assertIn("round 1 of 1: O3 fp16 no x: ", outcome.err)
         document = self.result()
         self.assertTrue(document["passed"])
         o1, o2, o3 = document["orders"][0]["solvers"][2:]
         for one in (o1, o2):
-            self.assertLess(one["turns"][0]["level"]["error"], 1e-13)
+            self.assertLess(one["error"], 1e-13)
         self.assertFalse(o3["passed"])
         self.assertIsNone(o3["seconds"])
-        self.assertIsNone(o3["turns"][0]["level"]["error"])
-        self.assertIsNone(o3["turns"][0]["level"]["factors"])
-        self.assertGreater(o3["turns"][0]["level"]["matrix"]["overflowed"], 90 * 90 / 2)
-        picture = self.read("a.svg")
-        self.assertIn("<text>O2 fp16</text>", picture)
-        self.assertNotIn("<text>O3 fp16</text>", picture)
+        self.assertIsNone(o3["error"])
+        self.assertIsNone(o3["turns"][0]["factors"])
+        self.assertGreater(o3["turns"][0]["matrix"]["overflowed"], 90 * 90 / 2)
 
     def test_refusals_of_levels(self):
         for words, complaint in (
@@ -247,18 +212,14 @@ class Compare(InFolder):
         for matrix, ranks in (("gaussian", 1), ("gaussian", 2), ("complex-shifted", 1)):
             with self.subTest(matrix=matrix, ranks=ranks):
                 outcome = self.run_here("compare", "--accuracy", "--matrix", matrix, "-N", "190,1", "--repeat", "2",
-                                        "--json", "a.json", "--plot", "a.svg", "--progress", ranks=ranks)
+                                        "--json", "a.json", "--progress", ranks=ranks)
                 self.assert_status(outcome, 0)
                 self.assertIn(f"accuracy against time, {matrix} in turns\n", outcome.out)
                 self.assertNotIn("residual", outcome.out)
                 document = self.result()
                 self.assertTrue(document["passed"])
                 self.check_accuracies(document, matrix == "gaussian")
-                picture = self.read("a.svg")
-                self.assertTrue(ElementTree.fromstring(picture).tag.endswith("svg"))
-                for words in ("<text>solve forward</text>", "correct decimal digits of x"):
-                    self.assertIn(words, picture)
-                row = re.search(r"(?m)^solve forward +\w+ +(\d) x 1 +\S+ +\S+ +\S+ +(\S+) +(\S+) +(\S+) +(\S+)$",
+                row = re.search(r"(?m)^solve forward +\w+ +\d+ +(\d) x 1 .*? +(\S+) +(\S+) +(\S+) +(\S+) +PASSED$",
                                 outcome.out)
                 self.assertEqual(row[1], str(ranks))
                 self.assertLess(float(row[2]), 1.2e-16)
@@ -275,13 +236,13 @@ class Compare(InFolder):
             for one in (backward, forward, plain, mixed, expert):
                 for turn in one["turns"]:
                     self.assertTrue(turn["passed"])
-                    self.assertLess(turn["accuracy"]["error"], 1e-11)
-                    self.assertGreater(turn["accuracy"]["digits"], 11)
-                    self.assertEqual(turn["accuracy"]["bound"] is None, one in (plain, mixed))
-                    if turn["accuracy"]["bound"]:
-                        self.assertLessEqual(turn["accuracy"]["error"], turn["accuracy"]["bound"])
+                    self.assertLess(turn["error"], 1e-11)
+                    self.assertGreater(turn["digits"], 11)
+                    self.assertEqual(turn["bound"] is None, one in (plain, mixed))
+                    if turn["bound"]:
+                        self.assertLessEqual(turn["error"], turn["bound"])
             for turn in forward["turns"]:
-                self.assertLess(turn["accuracy"]["error"], 1.2e-16)
+                self.assertLess(turn["error"], 1.2e-16)
 
     def test_refusals_of_accuracy(self):
         for words, complaint in (
@@ -329,36 +290,7 @@ class Compare(InFolder):
     def test_dgesvx_with_a_benchmarks_matrix(self):
         outcome = self.run_here("compare", "-N", "50", "--solvers", "dgesvx", "--repeat", "1")
         self.assert_status(outcome, 0)
-        self.assertEqual(rows(outcome.out), [("dgesvx", "fp64", "-", "1 x 1", "PASSED")])
-
-    def test_gnuplot_and_files(self):
-        small = ("compare", "-N", "20", "--repeat", "1", "--solvers", "dgesv")
-        tools = os.path.join(self.folder, "tools")
-        os.mkdir(tools)
-        for tool in ("sh", "timeout"):
-            os.symlink(shutil.which(tool), os.path.join(tools, tool))
-        # Open MPI looks for ssh, although all ranks are on this node.
-        only_tools = {"PATH": tools, "OMPI_MCA_plm_rsh_agent": "sh"}
-        outcome = self.run_here(*small, "--plot", "a.svg", environment=only_tools)
-        self.assert_refused(outcome, "--plot", "gnuplot cannot be started", "No such file",
-                            "gnuplot-nox")
-        for option in ("--plot", "--json"):
-            outcome = self.run_here(*small, option, "no/folder/a")
-            self.assert_refused(outcome, option, "no/folder/a", "No such file")
-        # This gnuplot passes the check at the start, and fails when all other files are written.
-        words = "#!/bin/sh\nread first\nread more && echo 'out of ink' >&2 && exit 4\nexit 0\n"
-        with open(os.path.join(tools, "gnuplot"), "w", encoding="utf-8") as file:
-            file.write(words)
-        os.chmod(os.path.join(tools, "gnuplot"), 0o755)
-        with open(os.path.join(self.folder, "a.svg"), "w", encoding="utf-8") as file:
-            file.write("as it was")
-        outcome = self.run_here(*small, "--plot", "a.svg", "--json", "a.json",
-                                environment=only_tools)
-        self.assert_refused(outcome, "gnuplot failed: out of ink", status=3)
-        self.assertEqual([row[4] for row in rows(outcome.out)], ["PASSED"])
-        self.assertTrue(self.result()["passed"])
-        self.assertEqual(self.read("a.svg"), "as it was")
-        self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "a.svg", "tools"])
+        self.assertEqual(rows(outcome.out), [("dgesvx", "fp64", "", "1 x 1", "PASSED")])
 
     def test_refusals(self):
         cases = [(("--solvers", "mxp,cramer"), ["--solvers", "cramer", "solve, hpl, dgesv, dsgesv, dgesvx"]),
@@ -381,7 +313,7 @@ class Compare(InFolder):
                  (("--matrix", "kernel", "-N", "5000", "--rhs", "2147483647"), ["-N 5000", "b and x", "GiB"]),
                  (("--rhs", "2", "-N", "9"), ["--rhs", "--matrix " + ", ".join(GALLERY)]),
                  (("--rhs", "n", "--matrix", "dominant"), ["--rhs", "--matrix gaussian"]),
-                 (("--plot", ""), ["--plot", "''"]),
+                 (("--plot", "a.svg"), ["unknown option", "--plot"]),
                  (("--matrix", "hpl"), ["--matrix hpl", "--pivot partial"]),
                  (("--matrix", "hilbert"), ["--matrix", "hilbert", "scaled-diagonal", ", ".join(GALLERY)]),
                  (("--matrix", ""), ["--matrix", "''"]),
@@ -398,6 +330,7 @@ class Compare(InFolder):
                  (("--matrix", "kernel", "-P", "2"), ["-P 2", "1 ranks"]),
                  (("-P", "2", "-Q", "1"), ["-P 2", "1 run"]),
                  (("--hpl-n", "3"), ["unknown option", "--hpl-n"]),
+                 (("--json", "no/folder/a"), ["--json", "no/folder/a", "No such file"]),
                  (("--time-target", "3"), ["unknown option", "--time-target"]),
                  (("--memory-fraction", "0.5"), ["unknown option", "--memory-fraction"]),
                  (("--device", "abacus"), ["--device", "abacus"])]

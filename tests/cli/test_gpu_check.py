@@ -21,8 +21,15 @@ EMULATED = os.environ.get("SPEEDWELL_EMULATED", "")
 
 
 class Passing(Case):
-    def test_everything_runs_in_order(self):
+    def test_one_check_of_all_programs(self):
         done = self.check()
+        for judge in (self.everything_runs_in_order, self.the_folder_holds_everything,
+                      self.table_and_goals, self.phases_stand_beside_their_floors,
+                      self.products_stand_beside_their_limits, self.every_command_ends_its_own_stalls):
+            with self.subTest(judge.__name__):
+                judge(done)
+
+    def everything_runs_in_order(self, done):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         document = self.document()
         self.assertTrue(document["finished"])
@@ -41,8 +48,7 @@ class Passing(Case):
                      f"{self.programs}/speedwell_device_tests --device cuda [small]\n"):
             self.assertIn(call, calls)
 
-    def test_the_folder_holds_everything(self):
-        done = self.check()
+    def the_folder_holds_everything(self, done):
         names = sorted(path.name for path in self.output.iterdir())
         self.assertLessEqual(len(names), 9)
         date = time.strftime("%Y-%m-%d", time.gmtime())
@@ -59,6 +65,68 @@ class Passing(Case):
         # The log has the output of a program on both streams below its command.
         self.assertRegex(log, r"=====.*memcheck: speedwell\n\$ .*compute-sanitizer .*\n"
                               r"========= ERROR SUMMARY: 0 errors\n===== status 0 after")
+
+    def table_and_goals(self, done):
+        document = self.document()
+        self.assertEqual([goal["verdict"] for goal in document["goals"]], ["reached"] * 6)
+        self.assertAlmostEqual(document["goals"][0]["value"], 651 / 700)
+        self.assertAlmostEqual(document["goals"][2]["value"], 0.01)
+        self.assertAlmostEqual(document["goals"][4]["value"], 56)
+        self.assertAlmostEqual(document["goals"][5]["value"], 651 / 56)
+        rows = document["table"]
+        self.assertEqual([(row["benchmark"], row["n"]) for row in rows],
+                         [("mxp", 20000), ("mxp", 60000), ("mxp", 180000), ("mxp", 180000),
+                          ("mxp", 100000), ("hpl", 120000), ("hpl", 120000), ("hpl", 100000),
+                          ("hpl", 100000)])
+        self.assertAlmostEqual(rows[4]["ratio_to_irs"], 650 / 200)
+        self.assertAlmostEqual(rows[5]["share_of_product"], 56 / 60)
+        self.assertIn("reached       at least 600 TFLOP/s", done.stdout)
+        self.assertTrue(done.stdout.endswith("\nPASSED\n"), done.stdout)
+
+    def phases_stand_beside_their_floors(self, done):
+        mxp, hpl = self.document()["phases"]
+        self.assertEqual((mxp["n"], mxp["reserve"], hpl["n"]), (180000, 0, 120000))
+        phases = {phase["phase"]: phase for phase in mxp["phases"]}
+        n, nb = 180000, 2048
+        left = range(n, 0, -nb)
+        update = sum(2 * (m - min(nb, m)) * max(m - 2 * nb, 0) * min(nb, m) for m in left) / 700e12
+        self.assertAlmostEqual(phases["update"]["floor_seconds"], update, places=6)
+        self.assertAlmostEqual(phases["update"]["ratio"], 6 / update, places=6)
+        self.assertAlmostEqual(phases["solves"]["floor_seconds"], 2 * 4 * n * n / 4200e9)
+        self.assertAlmostEqual(phases["residuals"]["floor_seconds"], 2 * n * n / 300e9)
+        width = [(m - min(nb, m), min(nb, m)) for m in left]
+        rows = sum(t * w * w / 700e12 + 10 * t * w / 4000e9 for t, w in width)
+        self.assertAlmostEqual(phases["rows"]["floor_seconds"], rows)
+        own = sum(2 * t * min(nb, t) * w / 700e12 + 2 / 3 * w ** 3 / 700e12 for t, w in width)
+        self.assertAlmostEqual(phases["panel"]["floor_seconds"], rows + own)
+        # LU takes 9 s and its update 6 s; other phases are at most 1 s over their floors.
+        self.assertAlmostEqual(phases["LU outside the update"]["seconds"], 3)
+        self.assertTrue(mxp["look_first"].startswith("LU outside the update, 3.00 s; there: panel, "),
+                        mxp["look_first"])
+        self.assertIn("look first at: " + mxp["look_first"], done.stdout)
+
+    def products_stand_beside_their_limits(self, done):
+        rows = self.document()["products"]
+        self.assertEqual(len(rows), 5 * 8)  # five runs of HPL-MxP
+        largest = [row for row in rows if row["run"] == "HPL-MxP, the largest n"]
+        self.assertEqual([row["first"] for row in largest], [True, False, False, True, False, True, True, True])
+        self.assertEqual([row["over"] for row in largest], [None, None, True, True, False, False, None, False])
+        # Four kinds of classes at each of four n.
+        self.assertIn("\nlimited products: 16 classes, 4 launch more blocks than their limit\n"
+                      "fp16 100000 x 8192, K = 2048, 124 multiprocessors: 140 blocks, gemm\n", done.stdout)
+        self.assertIn("\nfp16 180000 x 8192, K = 2048, 100 multiprocessors: its blocks are not known\n",
+                      done.stdout)
+        self.assertIn("\nrefused in a run: fp16 180000 x 8192, K = 2048, algorithm 7 2\n", done.stdout)
+        text = (self.output / "products.txt").read_text()
+        self.assertRegex(text, r"\n +fp16 +180000 +8192 +2048 +124 +140 +first +over +1\.5000  7 1 gemm\n")
+        self.assertEqual(text.count("HPL-MxP"), 5)
+
+    def every_command_ends_its_own_stalls(self, _done):
+        calls = [call for call in (self.programs / "calls").read_text().splitlines()
+                 if call.startswith("speedwell ") and call != "speedwell info" or " mxp " in call]
+        self.assertGreater(len(calls), 12)
+        for call in calls:
+            self.assertIn(" --stall-timeout 15", call)
 
     def test_a_new_folder_is_named_first(self):
         first = self.check(output=False).stdout.splitlines()[0]
@@ -81,64 +149,6 @@ class Passing(Case):
 
 
 class Conclusions(Case):
-    def test_table_and_goals(self):
-        done = self.check()
-        document = self.document()
-        self.assertEqual([goal["verdict"] for goal in document["goals"]], ["reached"] * 6)
-        self.assertAlmostEqual(document["goals"][0]["value"], 651 / 700)
-        self.assertAlmostEqual(document["goals"][2]["value"], 0.01)
-        self.assertAlmostEqual(document["goals"][4]["value"], 56)
-        self.assertAlmostEqual(document["goals"][5]["value"], 651 / 56)
-        rows = document["table"]
-        self.assertEqual([(row["benchmark"], row["n"]) for row in rows],
-                         [("mxp", 20000), ("mxp", 60000), ("mxp", 180000), ("mxp", 180000),
-                          ("mxp", 100000), ("hpl", 120000), ("hpl", 120000), ("hpl", 100000),
-                          ("hpl", 100000)])
-        self.assertAlmostEqual(rows[4]["ratio_to_irs"], 650 / 200)
-        self.assertAlmostEqual(rows[5]["share_of_product"], 56 / 60)
-        self.assertIn("reached       at least 600 TFLOP/s", done.stdout)
-        self.assertTrue(done.stdout.endswith("\nPASSED\n"), done.stdout)
-
-    def test_phases_stand_beside_their_floors(self):
-        done = self.check()
-        mxp, hpl = self.document()["phases"]
-        self.assertEqual((mxp["n"], mxp["reserve"], hpl["n"]), (180000, 0, 120000))
-        phases = {phase["phase"]: phase for phase in mxp["phases"]}
-        n, nb = 180000, 2048
-        left = range(n, 0, -nb)
-        update = sum(2 * (m - min(nb, m)) * max(m - 2 * nb, 0) * min(nb, m) for m in left) / 700e12
-        self.assertAlmostEqual(phases["update"]["floor_seconds"], update, places=6)
-        self.assertAlmostEqual(phases["update"]["ratio"], 6 / update, places=6)
-        self.assertAlmostEqual(phases["solves"]["floor_seconds"], 2 * 4 * n * n / 4200e9)
-        self.assertAlmostEqual(phases["residuals"]["floor_seconds"], 2 * n * n / 300e9)
-        width = [(m - min(nb, m), min(nb, m)) for m in left]
-        rows = sum(t * w * w / 700e12 + 10 * t * w / 4000e9 for t, w in width)
-        self.assertAlmostEqual(phases["rows"]["floor_seconds"], rows)
-        own = sum(2 * t * min(nb, t) * w / 700e12 + 2 / 3 * w ** 3 / 700e12 for t, w in width)
-        self.assertAlmostEqual(phases["panel"]["floor_seconds"], rows + own)
-        # LU takes 9 s and its update 6 s; other phases are at most 1 s over their floors.
-        self.assertAlmostEqual(phases["LU outside the update"]["seconds"], 3)
-        self.assertTrue(mxp["look_first"].startswith("LU outside the update, 3.00 s; there: panel, "),
-                        mxp["look_first"])
-        self.assertIn("look first at: " + mxp["look_first"], done.stdout)
-
-    def test_products_stand_beside_their_limits(self):
-        done = self.check()
-        rows = self.document()["products"]
-        self.assertEqual(len(rows), 5 * 8)  # five runs of HPL-MxP
-        largest = [row for row in rows if row["run"] == "HPL-MxP, the largest n"]
-        self.assertEqual([row["first"] for row in largest], [True, False, False, True, False, True, True, True])
-        self.assertEqual([row["over"] for row in largest], [None, None, True, True, False, False, None, False])
-        # Four kinds of classes at each of four n.
-        self.assertIn("\nlimited products: 16 classes, 4 launch more blocks than their limit\n"
-                      "fp16 100000 x 8192, K = 2048, 124 multiprocessors: 140 blocks, gemm\n", done.stdout)
-        self.assertIn("\nfp16 180000 x 8192, K = 2048, 100 multiprocessors: its blocks are not known\n",
-                      done.stdout)
-        self.assertIn("\nrefused in a run: fp16 180000 x 8192, K = 2048, algorithm 7 2\n", done.stdout)
-        text = (self.output / "products.txt").read_text()
-        self.assertRegex(text, r"\n +fp16 +180000 +8192 +2048 +124 +140 +first +over +1\.5000  7 1 gemm\n")
-        self.assertEqual(text.count("HPL-MxP"), 5)
-
     def test_a_block_stands_beside_an_update(self):
         done = self.check("--only", "ceilings")
         self.assertRegex(done.stdout, r"\n +share +block +beside +update +beside +both\n"
@@ -315,14 +325,6 @@ class Limits(Case):
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertEqual((self.step("HPL-MxP, n = 60000")["verdict"],
                           self.step("HPL-MxP, n = 60000")["words"]), ("failed", "no time left"))
-
-    def test_every_command_ends_its_own_stalls(self):
-        self.check()
-        calls = [call for call in (self.programs / "calls").read_text().splitlines()
-                 if call.startswith("speedwell ") and call != "speedwell info" or " mxp " in call]
-        self.assertGreater(len(calls), 12)
-        for call in calls:
-            self.assertIn(" --stall-timeout 15", call)
 
     def test_what_was_measured_before_it_was_cut_off_counts(self):
         done = self.check(FAKE="speedwell_gpu_ceilings-fp64:slow200")

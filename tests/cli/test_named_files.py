@@ -93,7 +93,7 @@ class OneFileTwice(InFolderOfFiles):
     def test_standard_output_is_the_file_of_json_alone(self):
         self.put("A.mtx", SYSTEM)
         for words in (("solve", "A.mtx", "-o", "-"), ("solve", "A.mtx", "--report", "-"),
-                      (*SMALL, "--trace", "-"), (*SMALL, "--save-settings", "-")):
+                      (*SMALL, "--trace", "-")):
             self.assert_kept(words, words[-2], "only --json writes", "./-")
 
     def test_options(self):
@@ -107,7 +107,6 @@ class OneFileTwice(InFolderOfFiles):
         self.assert_kept(("solve", "A.mtx", "--json", "missing", "--report", "dangling"), "both name")
         self.assert_kept(("tune", "--profile", "profile.json", "--json", "./profile.json"), "both name",
                          "--profile", "--json")
-        self.assert_kept(("compare", "--json", "missing", "--plot", "dangling"), "both name", "--plot")
         self.assert_kept((*SMALL, "--json", "missing", "--trace", "dangling"), "both name", "--trace")
 
     @needs_predictions

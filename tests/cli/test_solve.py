@@ -446,7 +446,7 @@ BAD_FILES = [
 # {folder} its folder.
 BAD_WORDS = [
     ((), ["A", "missing", "speedwell solve A [b]"]),
-    (("",), ["A", "missing"]),
+    (("",), ["A", "no name"]),
     (("{A}", ""), ["b", "no name"]),
     (("{A}", "{A}", "more"), ["unknown argument", "more"]),
     (("{A}", "--frobnicate"), ["unknown option", "--frobnicate"]),

@@ -50,16 +50,16 @@ class Tidy(unittest.TestCase):
         path.write_text(text)
 
     def git(self, *words):
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=self.tree,
-                       check=True, capture_output=True)
+        return subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=self.tree,
+                              check=True, capture_output=True, text=True).stdout
 
     def commit(self):
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "a change")
 
-    def run_tidy(self, *options, **environment):
+    def run_tidy(self, *options, database=("build",), **environment):
         known = {name: value for name, value in os.environ.items() if name != "SPEEDWELL_BASE"}
-        return subprocess.run([str(self.tree / "run/tidy"), "build", *options], cwd=self.tree,
+        return subprocess.run([str(self.tree / "run/tidy"), *database, *options], cwd=self.tree,
                               capture_output=True, text=True, env=dict(known, **environment))
 
     def listed(self, *options, **environment):
@@ -100,6 +100,14 @@ class Tidy(unittest.TestCase):
         self.commit()
         self.commit()
         self.assertEqual(self.listed(), ["src/other/other.cpp"])
+
+    def test_the_base_alone(self):
+        commits = self.git("rev-list", "HEAD").split()
+        for environment, base in (({}, commits[1]), ({"SPEEDWELL_BASE": "HEAD"}, commits[0])):
+            self.assertEqual(self.run_tidy("--base", database=(), **environment).stdout, base + "\n")
+        shutil.rmtree(self.tree / ".git")
+        self.git("init", "--quiet")
+        self.assertEqual(self.run_tidy("--base", database=()).stdout, "\n")
 
     def test_refusals(self):
         for words, environment, status, needle in (

@@ -71,12 +71,6 @@ class Watching(Case):
         else:
             self.assertIn(f"GFLOPS/W ({SCOPE})", outcome.out)
 
-    def test_energy_by_power(self):
-        _, document = self.run_on_gpu(*MXP, ENERGY="error 3")
-        gpu = self.gpu_of(document["runs"][0]["energy"])
-        self.assertEqual(gpu["source"], "NVML power, sampled")
-        self.assertGreater(gpu["joules"]["lu"], 0)
-
     def test_energy_that_cannot_be_read(self):
         outcome, document = self.run_on_gpu(*MXP, INIT="error 9")
         energy = document["runs"][0]["energy"]
@@ -88,7 +82,7 @@ class Watching(Case):
 
     def test_energy_of_each_command(self):
         matrix = self.at("a.npy")
-        write_matrix(matrix, 700)
+        write_matrix(matrix, 250)
         for words in (("hpl", *MXP[1:]), ("solve", matrix, "--device", "cuda"),
                       ("compare", "-N", "300", "--repeat", "1", "--solvers", "mxp,solve,dgesv",
                        "--precision", "fp16")):
@@ -162,7 +156,7 @@ class Watching(Case):
 
     def test_a_solve(self):
         matrix = self.at("a.npy")
-        write_matrix(matrix, 700)
+        write_matrix(matrix, 250)
         outcome, document = self.run_on_gpu("solve", matrix, "--device", "cuda", "--monitor", "0.05")
         self.assertEqual(document["monitor"][0]["rank"], 0)
         self.assertIn("temperature_c", outcome.out)

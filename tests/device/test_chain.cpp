@@ -105,7 +105,7 @@ TEST_CASE("events alone keep panels and updates in order", "[chain]") {
   Bench b;
   for (const auto precision : precisions) {
     CAPTURE(name(precision));
-    const std::vector<Input> steps = inputs(b, 30);
+    const std::vector<Input> steps = inputs(b, 12);
     Chain first(b, precision);
     Chain second(b, precision);
     second.c.set([&](std::int64_t i, std::int64_t j) { return first.c(i, j); });
@@ -120,7 +120,7 @@ TEST_CASE("events alone keep panels and updates in order", "[chain]") {
       continue;
     }
     // The order of sums may differ between queues. A wrong panel would change the result by some
-    // 1 / sqrt(30) of the whole change.
+    // 1 / sqrt(12) of the whole change.
     double moved = 0;
     double difference = 0;
     for (std::size_t i = 0; i < c.data.size(); ++i) {

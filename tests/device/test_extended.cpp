@@ -117,6 +117,8 @@ TEST_CASE("multiply_extended: A x or A^T x in twice FP64's precision", "[extende
   for (const Transpose transpose : {Transpose::no, Transpose::yes})
     for (const Shape& shape : shapes)
       for (const std::int64_t count : {1, 2, 8}) {
+        // The last of two vectors shows where the sums of large shapes begin and end.
+        if (count != 2 && shape.rows + shape.columns > 701) continue;
         CAPTURE(transpose == Transpose::yes, shape.rows, shape.columns, count);
         Case c(b, transpose, shape, count);
         c.x.set([&](std::int64_t j, std::int64_t k) { return c.x(j, k) * (k < count ? 1 : eps); });

@@ -181,6 +181,7 @@ template <class T>
 void check_vector_solves(Bench& b, const FactoredIn<T>& f, double unit, double of_inverse) {
   for (const bool lower : {true, false})
     for (const std::int64_t count : vector_counts) {
+      if (count == 3 && f.lu.n > 129) continue;  // of one kernel with 1 and with few_vectors
       for (const Transpose transpose : transposes) {
         check_vector_solve<double>(b, f, lower, transpose, count, unit, of_inverse);
         if constexpr (std::is_same_v<T, float>)
@@ -236,14 +237,16 @@ TEST_CASE("factor_diagonal: the first bad pivot is named, and only the first", "
     for (const std::int64_t n : {1, 20, 64, 70, 300})
       for (const std::int64_t at :
            std::vector<std::int64_t>{0, 5, 15, 16, 31, 32, 63, 64, 127, 128, 255, 256, n - 1}) {
-        // Of the largest order, which takes longest, zeros and infinity do.
-        if (at >= n || (n == 300 && pivot != 0 && pivot != infinity)) continue;
+        // Of the largest order, which takes longest, each pivot in a few places, and zero in all.
+        const bool anywhere = n < 300 || (pivot == 0 && !std::signbit(pivot));
+        if (at >= n || (!anywhere && at != 15 && at != 255)) continue;
         CAPTURE(n, at, pivot);
         Floats a = with_pivot(b, n, at, pivot);
         Status status(b);
         b.device->factor_diagonal(*b.queue, a.view(), 1000, status.data());
         CHECK(status.get().bad_pivot == 1000 + at);
         CHECK(a.frame_intact());
+        if (at != 15 && at != n - 1) continue;
         Floats other = with_pivot(b, n, n / 2, 0);
         b.device->factor_diagonal(*b.queue, other.view(), 5, status.data());
         CHECK(status.get().bad_pivot == 1000 + at);
@@ -287,8 +290,8 @@ TEST_CASE("solve_right_upper and solve_left_lower undo the product", "[solve]") 
   Bench b;
   for (const std::int64_t n : orders) {
     Factored f = factored(b, safe_matrix(b, n));
-    for (const std::int64_t m : {0, 1, 2, 15, 31, 64, 65, 257, 700}) {
-      if (n > 129 && m != 1 && m != 65 && !(m == 700 && n % 100 == 0)) continue;
+    for (const std::int64_t m : {0, 1, 31, 64, 65, 257}) {
+      if (n > 129 && m != 1 && m != 65 && !(m == 257 && n == 700)) continue;
       for (const auto purpose : precisions) check_solves(b, f, m, purpose);
     }
   }
@@ -389,7 +392,8 @@ TEST_CASE("solve_lower and solve_upper in FP64", "[fp64]") {
 TEMPLATE_TEST_CASE("prepare_diagonal: all solves read L\\U that was factored with pivoting",
                    "[solve]", float, double) {
   Bench b;
-  for (const std::int64_t n : orders) {
+  // The solves are tested with every order above, and read what is prepared in the same way.
+  for (const std::int64_t n : {1, 31, 64, 65, 129, 257, 700}) {
     CAPTURE(n);
     FactoredIn<TestType> f = prepared<TestType>(b, n);
     for (const std::int64_t m : {1, 65}) {

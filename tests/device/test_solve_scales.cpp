@@ -95,7 +95,7 @@ TEST_CASE("rounded solves of odd sizes", "[solve]") {
   std::uniform_real_distribution<float> entry(-1, 1);
   for (const std::int64_t n : {257, 511, 769}) {
     const Factored f = factored(b, safe_matrix(b, n));
-    for (const std::int64_t m : {1, 257})
+    for (const std::int64_t m : {1, 65})
       for_each_solve([&](bool lower, Precision purpose) {
         CAPTURE(n, m);
         check_all(solved(b, f, lower, m, purpose,
@@ -110,7 +110,7 @@ TEST_CASE("rounded solves of odd sizes", "[solve]") {
 TEST_CASE("rounded solves: a strip of zeros costs the others no bits", "[solve]") {
   Bench b;
   std::uniform_real_distribution<float> entry(-1, 1);
-  const Factored f = factored(b, safe_matrix(b, 700));
+  const Factored f = factored(b, safe_matrix(b, 520));
   for (const float size : {1e-9f, 1.0f, 1e9f})
     for_each_solve([&](bool lower, Precision purpose) {
       CAPTURE(size);

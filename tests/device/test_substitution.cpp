@@ -21,7 +21,7 @@ const std::vector<Solve> solves{
     {true, Transpose::no}, {true, Transpose::yes}, {false, Transpose::no}, {false, Transpose::yes}};
 
 // Orders below, at and above one and more blocks of 256 unknowns, and with a part of 32 more.
-const std::vector<std::int64_t> sizes{1, 31, 33, 255, 256, 257, 511, 513, 545, 700, 1300};
+const std::vector<std::int64_t> sizes{1, 31, 33, 255, 256, 257, 511, 513, 545, 800};
 
 // Random L\U in the form in which the device reads them.
 Floats prepared_factors(Bench& b, std::int64_t n) {

@@ -22,7 +22,7 @@ BenchmarkRun run(std::int64_t reserve) {
   options.run.reserve = static_cast<int>(reserve);
   options.run.device = device_choice().device;
   options.run.comm = device_choice().comm;
-  return BenchmarkRunner(MPI_COMM_WORLD, options).run();
+  return BenchmarkRunner(comm_world(), options).run();
 }
 
 /// Products in parts while `work` runs.

@@ -57,7 +57,7 @@ struct Case {
 /// pivoting that holds for the panel's diagonal block, and its solve comes behind this chunk.
 /// @return the number of such steps
 int check_steps(const Case& c) {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   CAPTURE(c.shape.nprow, c.shape.npcol, c.chunk, name(c.pivoting));
   BenchmarkOptions o;
   o.n = n;
@@ -92,7 +92,7 @@ int check_steps(const Case& c) {
 TEST_CASE("a panel and the update beside it do not wait for each other", "[.order]") {
   REQUIRE((order() == "high-first" || order() == "low-first"));
   REQUIRE(make_chosen_device()->overlaps());
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   for (const GridShape shape : grids(all.size()))
     for (const std::int64_t chunk : {0, 17, 5})
       for (const Pivoting pivoting : {Pivoting::none, Pivoting::partial}) {

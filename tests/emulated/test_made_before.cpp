@@ -21,7 +21,7 @@ TEST_CASE("handles and memory are made before messages are under way", "[.order]
         options.run.lookahead = lookahead;
         options.run.device = device_choice().device;
         options.run.comm = device_choice().comm;
-        BenchmarkRunner runner(MPI_COMM_WORLD, options);
+        BenchmarkRunner runner(comm_world(), options);
         const long before = emulation::calls_of("made beside messages");
         CHECK(runner.run().result.passed);
         CHECK(emulation::calls_of("made beside messages") == before);

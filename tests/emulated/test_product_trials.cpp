@@ -115,7 +115,7 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
 
 /// Times are those of this machine, on which other ranks would compute too.
 bool alone() {
-  return Communicator::duplicate(MPI_COMM_WORLD).size() == 1;
+  return Communicator::duplicate(comm_world()).size() == 1;
 }
 
 }  // namespace
@@ -291,7 +291,7 @@ TEST_CASE("a benchmark's warm-up tries algorithms, and its run does not", "[prod
   options.run.nb = 400;
   options.run.device = device_choice().device;
   options.run.comm = device_choice().comm;
-  BenchmarkRunner runner(MPI_COMM_WORLD, options);
+  BenchmarkRunner runner(comm_world(), options);
   // The second algorithm runs in trials, and then if it was the faster one.
   CHECK(runs(2, [&] { runner.warm_up(); })[1] >= 3);
   const long recorded = emulation::calls_of("cudaEventElapsedTime");

@@ -47,7 +47,7 @@ void check(Benchmark benchmark, Pivoting pivoting, std::int64_t n, std::int64_t 
   options.run.device = device_choice().device;
   options.run.comm = device_choice().comm;
   CAPTURE(name(benchmark), name(pivoting), n, nb, lookahead, chunk);
-  BenchmarkRunner runner(MPI_COMM_WORLD, options);
+  BenchmarkRunner runner(comm_world(), options);
   runner.warm_up();
   const std::vector<long> before = count_first_times();
   const long waits = emulation::calls_of("cudaDeviceSynchronize");

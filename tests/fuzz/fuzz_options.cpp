@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
-#include <map>
 
 #include "app/arguments.hpp"
 #include "app/command_options.hpp"
@@ -18,14 +17,6 @@ struct AllOptions {
                                   bench_options(arguments),   compare_options(arguments),
                                   tune_options(arguments),    solve_options(arguments),
                                   predict_options(arguments), calibrate_options(arguments)};
-  std::array<std::map<std::string, const Option*>, 8> by_name;
-
-  AllOptions() {
-    for (std::size_t i = 0; i < commands.size(); ++i)
-      for (const Option& option : commands.at(i))
-        for (const std::string& name : CLI::detail::split(option.names, ','))
-          by_name.at(i)[name] = &option;
-  }
 };
 
 }  // namespace
@@ -36,14 +27,11 @@ void options(std::string_view bytes) {
   const std::size_t command = static_cast<unsigned char>(bytes[0]) % all.commands.size();
   const std::vector<std::string> words = words_of(bytes.substr(1));
   read_or_refuse([&] {
-    Normalizer normalizer(all.commands.at(command));
-    for (const std::string& word : normalizer(words)) {
-      const std::size_t end = std::min(word.find('='), word.size());
-      const auto found = all.by_name.at(command).find(word.substr(0, end));
-      if (found == all.by_name.at(command).end()) continue;
-      expect(end + 1 < word.size() && normalizer.given(found->second->names), "no value");
-      found->second->set(word.substr(end + 1));
-    }
+    const GivenOptions given(all.commands.at(command), words);
+    for (const Option& option : all.commands.at(command))
+      expect(option.is_flag() || given.has(option.names) == !given.value(option.names).empty(),
+             "an option without a value");
+    given.store();
   });
 }
 

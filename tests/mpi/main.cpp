@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // speedwell_mpi_tests [--device cpu|cuda] [--comm auto|mpi|staged|nccl] [Catch2's arguments]
+#include <mpi.h>
+
 #include "catch.hpp"
 
 #include <chrono>
@@ -62,8 +64,9 @@ int run_on_rank(const Communicator& all, int argc, char** argv) {
 int agree(const Communicator& all, int status) {
   int worst = 0;
   MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Iallreduce(&status, &worst, 1, MPI_INT, MPI_MAX, all.handle(), &request),
-            "MPI_Iallreduce");
+  check_mpi(
+      MPI_Iallreduce(&status, &worst, 1, MPI_INT, MPI_MAX, all.handle().as<MPI_Comm>(), &request),
+      "MPI_Iallreduce");
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   for (int done = 0; !done; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");

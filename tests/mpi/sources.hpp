@@ -4,7 +4,7 @@
 #pragma once
 
 #include <speedwell/error.hpp>
-#include <speedwell/solve.hpp>
+#include <speedwell/matrix.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -73,7 +73,8 @@ void check_solution(const Solution& s, std::int64_t n, SolveOptions o) {
 
 }  // namespace
 
-TEST_CASE("a matrix in small blocks is redistributed, in others it is used in place", "[solve]") {
+TEST_CASE("a matrix in small blocks is redistributed, in others it is used in place",
+          "[solve][host]") {
   for (const GridShape shape : grids(world().size()))
     for (const std::int64_t n : {1, 5, 131})
       for (const std::int64_t nb : {1, 3, 64}) {
@@ -91,7 +92,7 @@ TEST_CASE("a matrix in small blocks is redistributed, in others it is used in pl
       }
 }
 
-TEST_CASE("a block size that is given is that of the factorization", "[solve]") {
+TEST_CASE("a block size that is given is that of the factorization", "[solve][host]") {
   for (const GridShape shape : grids(world().size()))
     for (const std::int64_t given : {7, 16, 64, 500}) {
       CAPTURE(shape.nprow, shape.npcol, name(shape.order), given);

@@ -31,19 +31,19 @@ RunOptions run_options() {
 }
 
 Calibration calibrated(const std::optional<MachineModel>& earlier = {}) {
-  return calibrate(Machine(MPI_COMM_WORLD, run_options()), earlier, seconds);
+  return calibrate(Machine(comm_world(), run_options()), earlier, seconds);
 }
 
 /// Whether ranks share a GPU, which is refused.
 bool share_gpus() {
-  const MachineFacts facts = Machine(MPI_COMM_WORLD, run_options()).facts();
+  const MachineFacts facts = Machine(comm_world(), run_options()).facts();
   std::set<std::string> gpus;
   for (std::size_t r = 0; r < facts.gpus.size(); ++r) gpus.insert(facts.hosts[r] + facts.gpus[r]);
   return gpus.size() < facts.gpus.size();
 }
 
 std::string refusal_with(const std::optional<MachineModel>& earlier, double time = seconds) {
-  const Machine machine(MPI_COMM_WORLD, run_options());
+  const Machine machine(comm_world(), run_options());
   return test::refusal_of([&] { calibrate(machine, earlier, time); });
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("a calibration without GPUs is refused in a line", "[calibrate]") {
 
 TEST_CASE("a calibration finds all numbers of a machine file, equal on all ranks", "[calibrate]") {
   if (!has_gpus()) return;
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   if (share_gpus()) {
     CHECK_THAT(refusal_with({}), ContainsSubstring("several ranks share GPU"));
     return;
@@ -105,7 +105,7 @@ TEST_CASE("a calibration finds all numbers of a machine file, equal on all ranks
 
 TEST_CASE("a calibration keeps what it does not measure again", "[calibrate]") {
   if (!has_gpus() || share_gpus()) return;
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   MachineModel first = calibrated().machine;
   first.name = "mine";
   first.nodes = 7;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <mpi.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -248,7 +250,7 @@ TEST_CASE("messages between all pairs arrive, in the order in which they were se
 }
 
 TEST_CASE("during an exception the destructor of messages does not wait", "[comm]") {
-  const Communicator comm = Communicator::duplicate(MPI_COMM_WORLD);
+  const Communicator comm = Communicator::duplicate(comm_world());
   std::vector<std::byte> never(8);
   const auto leave = [&] {
     Messages messages(comm, Messages::first_tag);
@@ -423,11 +425,11 @@ TEST_CASE("a process grid that does not fit the ranks is refused", "[comm]") {
 TEST_CASE("a watch names the ranks of rows and columns by their ranks in the grid", "[comm]") {
   const SteadyClock clock;
   const double never = 1e9;
-  const RunWatch watch(MPI_COMM_WORLD, clock, never);
+  const RunWatch watch(comm_world(), clock, never);
   REQUIRE(watch.stalls() != nullptr);
-  CHECK(RunWatch(MPI_COMM_WORLD, clock, 0).stalls() == nullptr);
+  CHECK(RunWatch(comm_world(), clock, 0).stalls() == nullptr);
   const RunContext run(clock, watch.stalls());
-  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD, run);
+  const Communicator all = Communicator::duplicate(comm_world(), run);
   const auto ranks = [](const Communicator& comm) {
     return std::vector<int>(comm.watched().begin(), comm.watched().end());
   };

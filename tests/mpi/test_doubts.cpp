@@ -152,7 +152,7 @@ TEST_CASE("a pivot that underflows to zero does not make A singular", "[solve][d
     }
 }
 
-TEST_CASE("a doubt is an error where the options are strict", "[solve][doubt]") {
+TEST_CASE("a doubt is an error where the options are strict", "[solve][doubt][host]") {
   constexpr std::int64_t n = 60;
   // Its inverse has entries up to 2^58, and its pivots are ones.
   const Matrix a = Matrix::from_function(n, [](auto i, auto j) {

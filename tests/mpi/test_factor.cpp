@@ -47,7 +47,7 @@ double worst_share(const Square& lu, const Square& plain, Precision precision) {
 }
 
 void check_factorization(GridShape shape, const BenchmarkOptions& o, const LuPlan& f) {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   CAPTURE(shape.nprow, shape.npcol, name(shape.order), o.n, o.run.nb, name(o.matrix),
           name(f.precision), f.width, f.lookahead, f.chunk, name(f.broadcast));
   Problem p(all, shape, o);
@@ -67,7 +67,7 @@ void check_factorization(GridShape shape, const BenchmarkOptions& o, const LuPla
 }  // namespace
 
 TEST_CASE("factors equal those of plain elimination with the same rounding", "[factor]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : sizes)
       for (const auto precision :
@@ -81,7 +81,7 @@ TEST_CASE("factors equal those of plain elimination with the same rounding", "[f
 
 TEST_CASE("look-ahead, broadcast, chunks and the width of a step change only the order of work",
           "[factor]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   // Broadcast methods have tests of their own, so one method of each kind suffices here.
   for (const GridShape shape : grids(all.size()))
     for (const int lookahead : {0, 1})
@@ -103,7 +103,7 @@ TEST_CASE("look-ahead, broadcast, chunks and the width of a step change only the
 }
 
 TEST_CASE("every kind of matrix is factored", "[factor]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   for (const GridShape shape : grids(all.size()))
     for (const auto kind :
          {MatrixKind::scaled_diagonal, MatrixKind::fasi_higham, MatrixKind::dominant}) {
@@ -116,7 +116,7 @@ TEST_CASE("every kind of matrix is factored", "[factor]") {
 }
 
 TEST_CASE("all ranks learn the index of a zero or non-finite pivot", "[factor]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   const auto poisoned = [&](GridShape shape, std::int64_t at, float value) {
     BenchmarkOptions o;
     o.n = 40;
@@ -142,7 +142,7 @@ TEST_CASE("all ranks learn the index of a zero or non-finite pivot", "[factor]")
 }
 
 TEST_CASE("NaN or Inf off the diagonal is found, and all ranks learn of it", "[factor]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   for (const GridShape shape : grids(all.size()))
     for (const float value :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
@@ -161,7 +161,7 @@ TEST_CASE("NaN or Inf off the diagonal is found, and all ranks learn of it", "[f
 }
 
 TEST_CASE("a kernel that gave up a wait ends all ranks' runs", "[factor]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   for (int rank = 0; rank < all.size(); ++rank) {
     FactorStatus mine;
     if (rank == all.rank()) mine.stuck = 1;

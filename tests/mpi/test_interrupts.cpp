@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -78,7 +79,7 @@ void check_solves() {
 }  // namespace
 
 TEST_CASE("any rank's function ends a solve on every rank", "[solve][interrupt]") {
-  for (const int on : {0, last_rank()})
+  for (const int on : std::set{0, last_rank()})
     for (const int from : {1, 2, 4}) {
       CAPTURE(on, from);
       int calls = 0;
@@ -90,7 +91,8 @@ TEST_CASE("any rank's function ends a solve on every rank", "[solve][interrupt]"
     }
 }
 
-TEST_CASE("the error of an interrupt says how far the factorization was", "[solve][interrupt]") {
+TEST_CASE("the error of an interrupt says how far the factorization was",
+          "[solve][interrupt][host]") {
   bool end = false;
   std::string words;
   try {
@@ -108,7 +110,7 @@ TEST_CASE("the error of an interrupt says how far the factorization was", "[solv
   CHECK(words.ends_with(fmt::format(" of {} columns", order())));
 }
 
-TEST_CASE("a function that never says so does not end a solve", "[solve][interrupt]") {
+TEST_CASE("a function that never says so does not end a solve", "[solve][interrupt][host]") {
   int calls = 0;
   const Solution solution = solve(MPI_COMM_WORLD, matrix(order()), RightHandSide::of_ones(),
                                   solve_options(), slowly(), after(1000000, last_rank(), calls));
@@ -133,7 +135,7 @@ TEST_CASE("an interrupt ends a small system", "[solve][interrupt]") {
 
 TEST_CASE("any rank's function ends a benchmark on every rank", "[interrupt]") {
   for (const auto benchmark : {mxp, hpl})
-    for (const int on : {0, last_rank()}) {
+    for (const int on : std::set{0, last_rank()}) {
       int calls = 0;
       CHECK_THROWS_AS(
           benchmark(MPI_COMM_WORLD, benchmark_options(order()), slowly(), after(3, on, calls)),
@@ -142,7 +144,8 @@ TEST_CASE("any rank's function ends a benchmark on every rank", "[interrupt]") {
     }
 }
 
-TEST_CASE("an exception of a caller's function leaves the call on its rank", "[solve][interrupt]") {
+TEST_CASE("an exception of a caller's function leaves the call on its rank",
+          "[solve][interrupt][host]") {
   const auto fails = [](const Progress& p) {
     if (p.columns_done >= 64) throw std::out_of_range("from progress");
   };

@@ -10,8 +10,8 @@
 
 #include "catch.hpp"
 #include "comm/communicator.hpp"
+#include "compare/contest.hpp"
 #include "compare/known_system.hpp"
-#include "compare/level_contest.hpp"
 #include "device_choice.hpp"
 
 namespace speedwell::test::level_contest_tests {
@@ -32,7 +32,7 @@ BenchmarkOptions system_of(std::int64_t n, std::int64_t nb) {
 }
 
 /// The only turn of each level.
-std::map<std::string, Turn> turns_of(const LevelContest& contest) {
+std::map<std::string, Turn> turns_of(const Contest& contest) {
   std::map<std::string, Turn> all;
   for (const ComparedSolver& one : contest.comparison().solvers) {
     REQUIRE(one.turns.size() == 1);
@@ -47,7 +47,7 @@ std::map<std::string, Turn> turns_of(const LevelContest& contest) {
 // blocks.
 TEST_CASE("levels: refined ones find x to FP64, and the first error grows with the roundings",
           "[compare][levels]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   using Sizes = std::vector<std::pair<std::int64_t, std::int64_t>>;
   const bool emulated = test::device_choice().device == DeviceKind::cuda;  // and slow
   const Sizes sizes =
@@ -62,26 +62,25 @@ TEST_CASE("levels: refined ones find x to FP64, and the first error grows with t
         options.run.nprow = shape.nprow;
         options.run.npcol = shape.npcol;
         options.run.order = shape.order;
-        LevelContest contest(all, levels_of(GalleryKind::shifted), options, {});
-        contest.round([](const ComparedSolver&) {});
-        CHECK(contest.passed());
-        const auto turns = turns_of(contest);
+        const auto contest = level_contest(all, levels_of(GalleryKind::shifted), options, {});
+        contest->round([](const ComparedSolver&) {});
+        CHECK(contest->passed());
+        const auto turns = turns_of(*contest);
         CHECK(turns.size() == 8);
         for (const auto& [name, turn] : turns) {
           CAPTURE(name);
           CHECK(turn.failure.empty());
-          REQUIRE(turn.level);
-          const LevelResult& level = *turn.level;
-          CHECK(level.matrix.over == 0);
-          REQUIRE(level.factors);
-          CHECK(level.factors->over == 0);
+          REQUIRE(turn.matrix);
+          CHECK(turn.matrix->over == 0);
+          REQUIRE(turn.factors);
+          CHECK(turn.factors->over == 0);
           const bool refined = name.substr(0, 2) != "O3";
-          CHECK((level.corrections > 0) == refined);
-          CHECK(level.error <= (refined ? 1e-13 : 0.3));
-          if (!refined) CHECK(level.error == level.first_error);
+          CHECK((turn.corrections.value() > 0) == refined);
+          CHECK(turn.error <= (refined ? 1e-13 : 0.3));
+          if (!refined) CHECK(turn.error == turn.first_error);
         }
         if (n < 41 || nb == n) continue;  // without updates O1 is O0
-        const auto first = [&](const char* name) { return turns.at(name).level->first_error; };
+        const auto first = [&](const char* name) { return turns.at(name).first_error; };
         CHECK(first("fp64") < 1e-13);
         CHECK(100 * first("fp64") < first("O0 fp32"));
         CHECK(10 * first("O0 fp32") < first("O1 fp16"));
@@ -93,47 +92,48 @@ TEST_CASE("levels: refined ones find x to FP64, and the first error grows with t
 
 TEST_CASE("levels: beyond FP16's range only scaling helps, and that is a result",
           "[compare][levels]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   const std::int64_t n = 61;
-  LevelContest contest(all, levels_of(GalleryKind::large), system_of(n, 8), {});
-  contest.round([](const ComparedSolver&) {});
-  CHECK(contest.passed());
-  const auto turns = turns_of(contest);
+  const auto contest = level_contest(all, levels_of(GalleryKind::large), system_of(n, 8), {});
+  contest->round([](const ComparedSolver&) {});
+  CHECK(contest->passed());
+  const auto turns = turns_of(*contest);
   const KnownSystem system(GalleryKind::large, n, 1);
   std::int64_t over = 0;
   for (std::int64_t j = 0; j < n; ++j)
     for (std::int64_t i = 0; i < n; ++i) over += std::fabs(system(i, j)) >= 65520 ? 1 : 0;
   for (const auto& [name, turn] : turns) {
     CAPTURE(name);
-    REQUIRE(turn.level);
+    REQUIRE(turn.matrix);
     const bool fails = name == "O3 fp16";
     CHECK(turn.passed() != fails);
-    CHECK(turn.level->matrix.over == (fails ? over : 0));
-    CHECK(std::isnan(turn.level->error) == fails);
-    CHECK(turn.level->factors.has_value() != fails);
-    if (name.substr(0, 2) != "O3") CHECK(turn.level->error < 1e-13);
+    CHECK(turn.matrix->over == (fails ? over : 0));
+    CHECK(std::isnan(turn.error) == fails);
+    CHECK(turn.factors.has_value() != fails);
+    if (name.substr(0, 2) != "O3") CHECK(turn.error < 1e-13);
   }
 }
 
 // What a scale of the whole of A does not help against: FP16 factors of so many digits are useless.
 TEST_CASE("levels: what cannot be solved is no error", "[compare][levels]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   BenchmarkOptions options = system_of(60, 8);
   options.refine = RefineMethod::ir;
-  LevelContest contest(all, levels_of(GalleryKind::graded), options, {});
-  contest.round([](const ComparedSolver&) {});
-  CHECK(contest.passed());
-  const auto turns = turns_of(contest);
-  CHECK_FALSE(turns.at("O2 bf16").level->error < 1e-3);
-  CHECK(turns.at("O2 bf16").level->matrix.over == 0);
-  CHECK(turns.at("fp64").level->error < 1e-3);
+  const auto contest = level_contest(all, levels_of(GalleryKind::graded), options, {});
+  contest->round([](const ComparedSolver&) {});
+  CHECK(contest->passed());
+  const auto turns = turns_of(*contest);
+  CHECK_FALSE(turns.at("O2 bf16").error < 1e-3);
+  CHECK(turns.at("O2 bf16").matrix->over == 0);
+  CHECK(turns.at("fp64").error < 1e-3);
 }
 
 TEST_CASE("levels: factors of 16 bits take less memory", "[compare][levels]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
-  const LevelContest contest(all, levels_of(GalleryKind::shifted), system_of(20000, 256), {});
+  const auto all = Communicator::duplicate(comm_world());
+  const auto contest =
+      level_contest(all, levels_of(GalleryKind::shifted), system_of(20000, 256), {});
   std::map<std::string, double> bytes;
-  for (const ComparedSolver& one : contest.comparison().solvers) {
+  for (const ComparedSolver& one : contest->comparison().solvers) {
     CHECK(one.skipped.empty());
     bytes[title(one)] = one.lu_bytes;
   }

@@ -22,7 +22,7 @@ BenchmarkOptions sizes(std::int64_t n, std::int64_t nb) {
 // factors.
 void check_equals_plain(GridShape shape, std::int64_t n, std::int64_t nb, const Entries& entries,
                         const LuPlan& f) {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   CAPTURE(shape.nprow, shape.npcol, name(shape.order), n, nb, entries.name, f.width, f.lookahead,
           f.chunk, f.leaf, f.ndiv, name(f.broadcast));
   Problem p(all, shape, sizes(n, nb), Precision::fp64);
@@ -55,7 +55,7 @@ std::vector<T> some(std::vector<T> all, std::size_t count) {
 }  // namespace
 
 TEST_CASE("FP64 factors and pivots are those of plain elimination", "[factor][pivoting]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : orders())
       for (const Entries& entries : some(swap_heavy(n, nb, shape.nprow), 3))
@@ -64,7 +64,7 @@ TEST_CASE("FP64 factors and pivots are those of plain elimination", "[factor][pi
 
 TEST_CASE("with pivoting, look-ahead, broadcast, width, chunks and recursion change the order only",
           "[factor][pivoting]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   const std::int64_t n = 61;
   for (const GridShape shape : grids(all.size()))
     for (const Entries& entries : swap_heavy(n, 12, shape.nprow)) {
@@ -92,7 +92,7 @@ TEST_CASE("with pivoting, look-ahead, broadcast, width, chunks and recursion cha
 
 TEST_CASE("FP32 factors with pivoting are those of a permuted matrix, multipliers at most one",
           "[factor][pivoting]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : orders())
       for (const auto precision :
@@ -122,7 +122,7 @@ TEST_CASE("FP32 factors with pivoting are those of a permuted matrix, multiplier
 }
 
 TEST_CASE("all ranks learn the zero pivot of an exactly singular matrix", "[factor][pivoting]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   const std::int64_t n = 37;
   for (const GridShape shape : grids(all.size())) {
     const auto u = swap_heavy(n, 5, shape.nprow)[0].at;
@@ -139,7 +139,7 @@ TEST_CASE("all ranks learn the zero pivot of an exactly singular matrix", "[fact
 }
 
 TEST_CASE("NaN and Inf end a pivoted factorization on all ranks", "[factor][pivoting]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   const std::int64_t n = 33;
   for (const GridShape shape : grids(all.size()))
     for (const double value :
@@ -158,7 +158,7 @@ TEST_CASE("NaN and Inf end a pivoted factorization on all ranks", "[factor][pivo
 }
 
 TEST_CASE("systems that need pivoting are solved", "[refine][pivoting]") {
-  const auto all = Communicator::duplicate(MPI_COMM_WORLD);
+  const auto all = Communicator::duplicate(comm_world());
   for (const GridShape shape : grids(all.size()))
     for (const auto& [n, nb] : orders()) {
       const BenchmarkOptions o = sizes(n, nb);

@@ -70,6 +70,8 @@ TEST_CASE("any number of right-hand sides on every grid, in every precision",
         for (const ConditionCheck check : {ConditionCheck::on, ConditionCheck::full}) {
           if (count == 300 && precision != Precision::fp16 && precision != Precision::fp64)
             continue;
+          const bool is_first = shape.nprow == 1 && shape.order == GridOrder::row;
+          if (!is_first && !emulated() && (count == 1 || count == 20)) continue;  // as 3 and 9
           // The check's work changes where more than 8 are solved for together.
           const bool changes = emulated() ? precision == Precision::fp64 : count == 3 || count == 9;
           if (check == ConditionCheck::full && !changes) continue;
@@ -300,7 +302,7 @@ double hilbert(std::int64_t i, std::int64_t j) {
 }  // namespace
 
 TEST_CASE("a function for b is called once for each element, also where steps follow",
-          "[solve][right-hand-sides]") {
+          "[solve][right-hand-sides][host]") {
   constexpr std::int64_t n = 10;  // of a matrix with a condition number of about 1e13
   const auto all = world();
   // 600 are more than are solved together.
@@ -450,11 +452,12 @@ TEST_CASE("solves with the same factors leave nothing behind", "[solve][many][ri
     solve_again(s, 9);
     solve_again(all_zero, 1);
   };
-  for (const GridShape shape : {grids(world().size()).front(), grids(world().size()).back()})
-    for (const Precision precision : {Precision::bf16, Precision::fp32, Precision::fp64}) {
-      CAPTURE(shape.nprow, shape.npcol, name(precision));
-      check(MPI_COMM_WORLD, options(shape, 4, precision));
-    }
+  const GridShape shape = squarest_grid(world().size());
+  for (const Precision precision : {Precision::bf16, Precision::fp32, Precision::fp64}) {
+    if (emulated() && precision == Precision::fp32) continue;
+    CAPTURE(shape.nprow, shape.npcol, name(precision));
+    check(MPI_COMM_WORLD, options(shape, 4, precision));
+  }
   if (!emulated()) check(MPI_COMM_SELF, small_options());
 }
 }  // namespace speedwell::test::right_hand_sides_tests

@@ -39,7 +39,7 @@ class Package {
 };
 
 TEST_CASE("energy: phases apart, what lies between them left out, each node once", "[sensors]") {
-  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
+  const Communicator all = Communicator::duplicate(comm_world());
   Package package;
   RunSensors sensors(all, {}, package.files());
   const auto stage = [&](Activity activity, std::int64_t joules) {
@@ -72,7 +72,7 @@ TEST_CASE("energy: phases apart, what lies between them left out, each node once
 }
 
 TEST_CASE("energy: a stage that ends by an exception is a stage", "[sensors]") {
-  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
+  const Communicator all = Communicator::duplicate(comm_world());
   Package package;
   RunSensors sensors(all, {}, package.files());
   const SteadyClock clock;
@@ -85,7 +85,7 @@ TEST_CASE("energy: a stage that ends by an exception is a stage", "[sensors]") {
 }
 
 TEST_CASE("a campaign has the energy and the samples of each run", "[sensors]") {
-  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
+  const Communicator all = Communicator::duplicate(comm_world());
   BenchmarkOptions options;
   options.n = 150;
   options.run.nb = 16;
@@ -116,14 +116,14 @@ TEST_CASE("a campaign has the energy and the samples of each run", "[sensors]") 
 }
 
 TEST_CASE("a check measures every rank, on any grid", "[sensors]") {
-  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
+  const Communicator all = Communicator::duplicate(comm_world());
   RunOptions options;
   options.device = DeviceKind::cpu;
   options.nprow = all.size();
   options.npcol = 1;
   bool admitted = false;
   const NodeCheck check =
-      check_nodes(MPI_COMM_WORLD, options, 0.2, [&](const auto&) { admitted = true; });
+      check_nodes(comm_world(), options, 0.2, [&](const auto&) { admitted = true; });
   CHECK(admitted);
   const auto ranks = static_cast<std::size_t>(all.size());
   REQUIRE(check.places.size() == ranks);
@@ -134,7 +134,7 @@ TEST_CASE("a check measures every rank, on any grid", "[sensors]") {
     for (const double value : figure.values) CHECK(value > 0);
   }
   for (const CheckedFact& fact : check.facts) CHECK(fact.values.size() == ranks);
-  CHECK_THROWS_AS(check_nodes(MPI_COMM_WORLD, options, 0.2,
+  CHECK_THROWS_AS(check_nodes(comm_world(), options, 0.2,
                               [](const auto&) { throw UsageError("another machine"); }),
                   UsageError);
 }

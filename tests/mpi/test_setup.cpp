@@ -31,7 +31,7 @@ Setup chosen(const Communicator& all, Benchmark benchmark, double seconds, std::
 }  // namespace
 
 TEST_CASE("the largest n for a time follows from the rate that was measured", "[bench]") {
-  const Communicator all = Communicator::duplicate(MPI_COMM_WORLD);
+  const Communicator all = Communicator::duplicate(comm_world());
   const double rate = all.size() * 2. * 1024 * 1024 / 0.25;  // products of panels of one column
   for (const Benchmark benchmark : {Benchmark::mxp, Benchmark::hpl}) {
     const Pivoting pivoting = benchmark == Benchmark::hpl ? Pivoting::partial : Pivoting::none;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests of matrices and right-hand sides from functions, from one rank, and in block-cyclic parts.
 #include <speedwell/error.hpp>
-#include <speedwell/solve.hpp>
+#include <speedwell/matrix.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -49,9 +49,9 @@ TEST_CASE("an exception of a user's function leaves its rank, and others get an 
   const RightHandSide b = RightHandSide::from_function(1, on_last);
   std::vector<double> column(40);
   const auto filled = [&](const Matrix& matrix) {
-    on_this_rank(MPI_COMM_WORLD, [&] { Part(matrix.source(), grid, 3); });
+    on_this_rank(comm_world(), [&] { Part(matrix.source(), grid, 3); });
   };
-  const auto get = [&] { on_this_rank(MPI_COMM_WORLD, [&] { b.source().get(grid, 0, column); }); };
+  const auto get = [&] { on_this_rank(comm_world(), [&] { b.source().get(grid, 0, column); }); };
   if (all.rank() == last) {
     CHECK_THROWS_AS(filled(a), std::out_of_range);
     CHECK_THROWS_AS(get(), std::out_of_range);

@@ -216,7 +216,7 @@ TEST_CASE("a run's trace has every rank, and its sums are the phases of the repo
   const Communicator all = world();
   const SteadyClock clock;
   for (const Benchmark benchmark : {Benchmark::mxp, Benchmark::hpl}) {
-    BenchmarkRunner runner(MPI_COMM_WORLD, small_options(benchmark));
+    BenchmarkRunner runner(comm_world(), small_options(benchmark));
     const double begin = clock.now();
     RunTrace run;
     const BenchmarkResult result = runner.run({}, &run).result;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "catch.hpp"
 #include "core/numbers.hpp"
@@ -156,6 +157,7 @@ TEST_CASE("A^T x = b with the factors of A, on every grid, in every precision",
         for (const std::int64_t count : counts)
           for (const Transpose t : {Transpose::yes, Transpose::no, Transpose::yes}) {
             if (count == 300 && !(is_first && usual)) continue;
+            if (!is_first && !emulated() && (count == 3 || count == 20)) continue;  // as 8 and 9
             CAPTURE(count);
             const Solution found = factors.solve(s.sides(t, count), t);
             check_equal(found);
@@ -195,7 +197,7 @@ TEST_CASE("an array stored by rows, on one rank, dealt to all", "[solve][many][t
   const std::int64_t lda = n + 2;
   const std::vector<double> rows = by_rows(s, lda);
   for (const GridShape shape : few_grids(all.size()))
-    for (const int root : {0, all.size() - 1})
+    for (const int root : std::set{0, all.size() - 1})
       for (const Precision precision : {Precision::bf16, Precision::fp32, Precision::fp64})
         for (const std::int64_t count : {1, 10}) {
           if (emulated() && (precision == Precision::fp32) != (count == 1)) continue;

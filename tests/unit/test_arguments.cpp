@@ -5,13 +5,11 @@
 
 #include "app/arguments.hpp"
 #include "app/command_table.hpp"
-#include "app/completion.hpp"
 #include "app/environment_check.hpp"
 #include "app/examples.hpp"
 #include "app/man_page.hpp"
 #include "app/suggestion.hpp"
 #include "catch.hpp"
-#include "io/settings.hpp"
 
 namespace speedwell {
 namespace {
@@ -81,91 +79,10 @@ TEST_CASE("the nearest word is suggested where one is near") {
   CHECK(suggestion("hlp", words) == "; did you mean 'hpl'?");
   CHECK(suggestion("--look-ahead", words) == "; did you mean '--lookahead'?");
   CHECK(suggestion("--look", words) == "; did you mean '--lookahead'?");
-  CHECK(suggestion("frobnicate", words).empty());
-  CHECK(suggestion("--z", words).empty());  // a third of one letter
-  CHECK(suggestion("", words).empty());
-  CHECK(suggestion(std::string(100000, 'x'), words).empty());
-}
-
-TEST_CASE("values to choose from") {
-  Arguments arguments;
-  std::map<std::string, std::vector<std::string>> found;
-  for (const CommandWords& one : command_table(arguments))
-    for (const Option& option : one.options)
-      found[one.name + " " + names_of(option).back()] = choices_of(option);
-  CHECK(found.at("mxp --device") == std::vector<std::string>{"auto", "cpu", "cuda"});
-  CHECK(found.at("solve --equilibrate") == std::vector<std::string>{"on", "off"});
-  CHECK(found.at("compare --solvers").front() == "mxp");
-  for (const char* option : {"mxp --n", "mxp --json", "mxp --progress", "predict mxp --machine"})
-    CHECK(found.at(option).empty());
-}
-
-/// The refusal of these settings, for `speedwell mxp` with these words.
-std::string refusal_of(const std::string& settings, std::vector<std::string> words = {}) {
-  words.insert(words.begin(), {"mxp", "--settings", "s.json"});
-  try {
-    parse_arguments(words, &settings);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-TEST_CASE("settings are options that are not given") {
-  const Settings settings{"mxp",
-                          {{"n", "100,200"},
-                           {"matrix", "fasi-higham"},
-                           {"kappa", "12.5"},
-                           {"seed", "18446744073709551615"},
-                           {"repeat", "3"}}};
-  const std::string text = settings_text(settings);
-  CHECK(parse_settings(text, "s.json").options == settings.options);
-  CHECK(text.find("[\n      100,\n      200\n    ]") != std::string::npos);
-  const std::vector<std::string> words{"mxp", "--settings", "s.json", "--repeat", "5"};
-  const Arguments read = parse_arguments(words, &text);
-  CHECK(read.choices.n == std::vector<std::int64_t>{100, 200});
-  CHECK(read.options.kappa == 12.5);
-  CHECK(read.options.seed == 18446744073709551615u);
-  CHECK(read.repeat == 5);
-  CHECK_FALSE(read.may_take_dat);
-  // What is given may need what the file has: only both together are checked.
-  const std::vector<std::string> rho{"mxp", "--settings", "s.json", "--rho", "0.25"};
-  CHECK(parse_arguments(rho).settings == "s.json");
-  CHECK(parse_arguments(rho, &text).options.rho == 0.25);
-}
-
-TEST_CASE("settings that are refused name the key") {
-  const auto with = [](const std::string& options) {
-    return R"({"schema": "speedwell-settings/1", "command": "mxp", "options": {)" + options + "}}";
-  };
-  CHECK(refusal_of(with("")).empty());
-  CHECK(refusal_of(with(R"("progress": true)")).empty());
-  for (const auto& [text, words] : std::vector<std::pair<std::string, std::string>>{
-           {"", "no JSON object"},
-           {"[1]", "no JSON object"},
-           {"{}", "'schema' is missing"},
-           {R"({"schema": "speedwell-settings/2", "command": "mxp", "options": {}})",
-            "schema is 'speedwell-settings/2'; allowed: 'speedwell-settings/1'"},
-           {R"({"schema": "speedwell-settings/1", "command": "hpl", "options": {}})",
-            "command is 'hpl'; allowed: 'mxp'"},
-           {R"({"schema": "speedwell-settings/1", "command": "mxp"})", "'options' is missing"},
-           {R"({"schema": "speedwell-settings/1", "command": "mxp", "options": {}, "x": 1})",
-            "unknown key 'x'"},
-           {with(R"("look_ahead": 1)"), "unknown key 'look_ahead'; did you mean '--lookahead'?"},
-           {with(R"("settings": "t.json")"), "unknown key 'settings'"},
-           {with(R"("n": 0)"), "'0' is not allowed"},
-           {with(R"("n": 300, "nb": 32, "n": 300)"), "key 'n' given more than once"},
-           {R"({"schema": "speedwell-settings/1", "options": {}, "command": "mxp", "options": {}})",
-            "key 'options' given more than once"},
-           {with(R"("n": null)"), "'n' is null"},
-           {with(R"("n": [])"), "'n' is []"},
-           {with(R"("n": [[1]])"), "'n' is [[1]]"},
-           {with(R"("progress": 1)"), "'progress' is 1; allowed: true"},
-           {with(R"("kappa": 10)"), "--kappa: allowed only with --matrix fasi-higham"}}) {
-    CAPTURE(text);
-    CHECK(refusal_of(text).find(words) != std::string::npos);
-    CHECK(refusal_of(text).find('\n') == std::string::npos);
-  }
+  CHECK(suggestion("frobnicate", words) == ";");
+  CHECK(suggestion("--z", words) == ";");  // a third of one letter
+  CHECK(suggestion("", words) == ";");
+  CHECK(suggestion(std::string(100000, 'x'), words) == ";");
 }
 
 TEST_CASE("the ranks' environments are compared") {
@@ -192,18 +109,14 @@ TEST_CASE("the ranks' environments are compared") {
   CHECK(here.contains("the version of MPI"));
 }
 
-TEST_CASE("man pages and completions name every option") {
+TEST_CASE("the man page names every option") {
   Arguments arguments;
   const std::vector<CommandWords> table = command_table(arguments);
-  const std::string bash = completion(table, "bash");
-  const std::string zsh = completion(table, "zsh");
+  const std::string page = man_page(table);
   for (const CommandWords& one : table) {
-    CHECK(man_page(table, "").find("speedwell " + one.name) != std::string::npos);
-    const std::string page = man_page(table, page_of(one));
+    CHECK(page.find("speedwell " + one.name) != std::string::npos);
     for (const Option& option : one.options)
       for (std::string name : names_of(option)) {
-        CHECK(bash.find(name) != std::string::npos);
-        CHECK(zsh.find(name) != std::string::npos);
         for (std::size_t at = 0; (at = name.find('-', at)) != name.npos; at += 2)
           name.insert(at, "\\");
         CHECK(page.find("\\fB" + name + "\\fR") != std::string::npos);

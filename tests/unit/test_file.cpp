@@ -10,7 +10,6 @@
 #include "catch.hpp"
 #include "folder.hpp"
 #include "io/file.hpp"
-#include "io/file_lock.hpp"
 #include "io/output_file.hpp"
 #include "refusal.hpp"
 
@@ -108,19 +107,6 @@ TEST_CASE("a file that is not finished leaves the old one alone") {
   CHECK(file.finish().empty());
   CHECK(folder.files() == 1);
   CHECK(content(folder / "a") == "new");
-}
-
-TEST_CASE("a lock is waited for, and one that stays is refused with its path") {
-  const Folder folder("file-lock");
-  const std::string path = folder / "a";
-  {
-    const FileLock mine(path);
-    CHECK_THAT(refusal_of([&] { const FileLock other(path, 0.02); }),
-               ContainsSubstring("another process has locked it by " + (folder / ".a.lock")));
-  }
-  const FileLock next(path, 0.02);
-  CHECK_THAT(refusal_of([&] { const FileLock none(folder / "missing/a"); }),
-             ContainsSubstring("No such file or directory"));
 }
 
 TEST_CASE("the first error is kept until the end") {

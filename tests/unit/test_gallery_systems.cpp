@@ -126,70 +126,56 @@ TEST_CASE("no entry of a user's system is beyond its bound") {
     }
 }
 
-// In whole multiples of q, below 2^53 at every moment: what FP64 sums up in any order is b.
-TEST_CASE("a known system has the right-hand side of its solution exactly") {
-  for (const auto& [kind, words] : gallery_names)
-    for (const std::int64_t n : {1, 2, 61}) {
-      if (field_of_kind(kind) == Field::complex) continue;
-      INFO(words << " of order " << n);
-      const KnownSystem system(kind, n, 5);
-      const double q = system.quantum();
-      int exponent = 0;
-      CHECK(std::frexp(q, &exponent) == 0.5);
-      const GallerySystem gallery(kind, n, 5);
-      for (std::int64_t i = 0; i < n; ++i) {
-        std::int64_t exact = 0;
-        std::int64_t most = 0;
-        double forward = 0;
-        double backward = 0;
-        for (std::int64_t j = 0; j < n; ++j) {
-          CHECK(std::fabs(system.x(j)) == 1);
-          CHECK(std::fabs(system(i, j) - gallery(i, j)) <= q / 2);
-          const double multiples = system(i, j) / q;
-          REQUIRE(multiples == std::nearbyint(multiples));
-          exact += static_cast<std::int64_t>(multiples) * static_cast<int>(system.x(j));
-          most += std::abs(static_cast<std::int64_t>(multiples));
-          forward += system(i, j) * system.x(j);
-          backward += system(i, n - 1 - j) * system.x(n - 1 - j);
-        }
-        CHECK(most <= std::int64_t{1} << 53);
-        CHECK(forward == static_cast<double>(exact) * q);
-        CHECK(backward == forward);
-      }
-    }
-}
-
-// The sums are those of integers, so that 64 bits have all of each one.
+// The sums are those of integers, so that 64 bits have all of each one; their terms' magnitudes add
+// up to at most 2^53, so that FP64 sums them up exactly in any order.
 TEST_CASE("known systems, real and complex: b is A x to the last bit, in whatever strips") {
   for (const auto& [kind, words] : gallery_names)
     for (const std::int64_t n : {1, 2, 300}) {
       INFO(words << " of order " << n);
       const KnownSystem system(kind, n, 5);
+      const double q = system.quantum();
+      int exponent = 0;
+      CHECK(std::frexp(q, &exponent) == 0.5);
       const bool real = system.field() == Field::real;
       const std::vector<double> x = system.solution();
       const std::vector<double> b = system.right_hand_side();
       REQUIRE(std::ssize(x) == system.numbers());
       REQUIRE(std::ssize(b) == system.numbers());
+      CHECK(std::ranges::all_of(x, [](double v) { return std::fabs(v) == 1; }));
+      const Filled given(GallerySystem(kind, n, 5));
       std::vector<double> memory(static_cast<std::size_t>(system.numbers() * n));
       const MatrixView<double> a{memory.data(), system.numbers(), n, system.numbers()};
-      system.fill_rows(a);
+      system.fill(a);
+      for (std::size_t k = 0; k < memory.size(); ++k) {
+        REQUIRE(std::fabs(memory[k] - given.data[k]) <= q / 2);
+        REQUIRE(memory[k] / q == std::nearbyint(memory[k] / q));
+      }
+      if (real) CHECK(system(n - 1, n / 2) == a(n - 1, n / 2));
       const auto multiple = [&](std::int64_t i, std::int64_t j) {
-        return static_cast<std::int64_t>(a(i, j) / system.quantum());
+        return static_cast<std::int64_t>(a(i, j) / q);
       };
       const auto sign = [&](std::int64_t j) {
         return static_cast<std::int64_t>(x[static_cast<std::size_t>(j)]);
       };
       for (std::int64_t i = 0; i < system.numbers(); ++i) {
         std::int64_t exact = 0;
+        std::int64_t most = 0;
+        const auto add = [&](std::int64_t term) {
+          exact += term;
+          most += std::abs(term);
+        };
         for (std::int64_t j = 0; j < n; ++j)
-          if (real)
-            exact += multiple(i, j) * sign(j);
-          else if (i % 2 == 0)
-            exact += multiple(i, j) * sign(2 * j) - multiple(i + 1, j) * sign(2 * j + 1);
-          else
-            exact += multiple(i - 1, j) * sign(2 * j + 1) + multiple(i, j) * sign(2 * j);
-        REQUIRE(b[static_cast<std::size_t>(i)] == static_cast<double>(exact) * system.quantum());
-        REQUIRE(std::abs(exact) <= std::int64_t{1} << 53);
+          if (real) {
+            add(multiple(i, j) * sign(j));
+          } else if (i % 2 == 0) {
+            add(multiple(i, j) * sign(2 * j));
+            add(-multiple(i + 1, j) * sign(2 * j + 1));
+          } else {
+            add(multiple(i - 1, j) * sign(2 * j + 1));
+            add(multiple(i, j) * sign(2 * j));
+          }
+        REQUIRE(b[static_cast<std::size_t>(i)] == static_cast<double>(exact) * q);
+        REQUIRE(most <= std::int64_t{1} << 53);
       }
     }
 }
@@ -263,11 +249,11 @@ TEST_CASE("the residual of a complex system is that of its real one") {
   }
 }
 
-// The orders and counts are less than a strip of gallery_residual(), equal to it, and more.
+// The orders are less than a strip of gallery_residual(), equal to it, and more.
 TEST_CASE("the residual of users' systems is that of the worst column") {
   using Size = std::pair<std::int64_t, std::int64_t>;
   for (const auto& [n, count] :
-       {Size(61, 1), Size(61, 90), Size(256, 2), Size(300, 3), Size(5, 1024), Size(5, 1100)}) {
+       {Size(61, 1), Size(61, 90), Size(256, 2), Size(300, 3), Size(5, 1100)}) {
     CAPTURE(n, count);
     const GallerySystem system = some(GalleryKind::uniform, n);
     const Filled a(system);

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "catch.hpp"
-#include "compare/solve_run.hpp"
 #include "core/option_text.hpp"
 #include "document/benchmark_json.hpp"
 #include "document/benchmark_report.hpp"
@@ -109,17 +108,5 @@ TEST_CASE("JSON of a run has every option that applies, as asked and as chosen")
   CHECK(document["nb"] == 96);
   CHECK(document["asked"]["nb"].is_null());
   CHECK(keys(document["asked"]) == names<BenchmarkOptions>());
-}
-
-TEST_CASE("the solver 'solve' runs with the options for which its memory was checked") {
-  Setup setup;
-  RunOptions& run = setup.options.run;
-  run.nb = 96;
-  run.lookahead = 3;
-  run.chunk = 640;
-  run.broadcast = BroadcastMethod::ibcast;
-  run.reserve = 5;
-  run.gpus = {1, 0};
-  CHECK(option_texts(solve_options(setup).run) == option_texts(run));
 }
 }  // namespace speedwell::test::options_tests

@@ -2,18 +2,14 @@
 #include <cmath>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "catch.hpp"
-#include "check/baseline.hpp"
 #include "check/driver_errors.hpp"
 #include "check/node_check.hpp"
 #include "core/outliers.hpp"
 #include "fake_sensors.hpp"
-#include "folder.hpp"
-#include "refusal.hpp"
 
 namespace speedwell::test {
 namespace {
@@ -115,29 +111,6 @@ TEST_CASE("errors that drivers have counted", "[check]") {
         std::vector<std::string>{"errors of the host's memory, corrected: 7"});
   tree.write(edac + "mc1/ue_count", "1\n");
   CHECK(memory_errors(tree.files()).serious.size() == 1);
-}
-
-TEST_CASE("nodes that check themselves at once are all in the baseline", "[check]") {
-  constexpr int nodes = 8;
-  const Folder folder("baseline-jobs");
-  const std::string path = folder / "b.json";
-  const auto check_of = [](const std::string& host) {
-    NodeCheck check;
-    check.places = {{0, host, "cpu"}};
-    check.figures = {{"update", "GFLOP/s", Better::higher, {100}, {1}}};
-    return check;
-  };
-  {
-    std::vector<std::jthread> all;
-    for (int node = 0; node < nodes; ++node)
-      all.emplace_back(
-          [&, node] { Baseline::add_to(path, check_of(std::to_string(node)), "cpu", "today"); });
-  }
-  for (int node = 0; node < nodes; ++node)
-    CHECK(Baseline::add_to(path, check_of(std::to_string(node)), "cpu", "later") == 0);
-  CHECK(refusal_of([&] {
-          Baseline::add_to(path, check_of("new"), "another", "later");
-        }).find("of another machine") != std::string::npos);
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of energy, their intervals between marks, and the sums of a report.
+// Counters of energy, what phases took of it, and the sums of a report.
 #include <fmt/format.h>
 
 #include <atomic>
 #include <cmath>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -29,27 +28,21 @@ void write_zone(const FakeTree& tree, const std::string& zone, const std::string
   tree.write(powercap + zone + "/max_energy_range_uj", range);
 }
 
-std::vector<std::string> names(const EnergyCounters& counters) {
+std::vector<std::string> names(const std::vector<EnergyCounter>& counters) {
   std::vector<std::string> found;
-  for (const auto& counter : counters) found.push_back(counter->domain().name);
+  for (const EnergyCounter& counter : counters) found.push_back(counter.domain.name);
   return found;
 }
 
-EnergyCounters only(std::unique_ptr<EnergyCounter> counter) {
-  EnergyCounters counters;
-  counters.push_back(std::move(counter));
-  return counters;
-}
-
-/// The J of the first domain in each interval; the reason where there are none.
-std::vector<std::string> intervals(const EnergyMeter& meter) {
+/// The J of the first domain in each phase; the reason where there are none.
+std::vector<std::string> phases_of(const EnergyMeter& meter) {
   std::vector<std::string> found;
   const MeteredDomain first = meter.domains().at(0);
   for (const Sensed<>& joules : first.joules)
     found.push_back(joules ? fmt::format("{}", *joules) : joules.why_none());
   return found;
 }
-using Intervals = std::vector<std::string>;
+using Phases = std::vector<std::string>;
 
 TEST_CASE("RAPL: packages and their DRAM, each once") {
   const FakeTree tree;
@@ -61,12 +54,12 @@ TEST_CASE("RAPL: packages and their DRAM, each once") {
   write_zone(tree, "intel-rapl:2", "psys", "5\n");
   write_zone(tree, "intel-rapl-mmio:0", "package-0", "5\n");
   write_zone(tree, "intel-rapl-mmio:0:0", "dram", "5\n");
-  const EnergyCounters counters = node_energy(tree.files());
+  const std::vector<EnergyCounter> counters = node_energy(tree.files());
   CHECK(names(counters) == std::vector<std::string>{"package-0", "package-0 dram", "package-1"});
-  CHECK(counters[0]->domain().kind == EnergyKind::package);
-  CHECK(counters[1]->domain().kind == EnergyKind::dram);
-  CHECK(name(counters[1]->domain().source) == "RAPL");
-  CHECK(counters[0]->longest_gap() == 0.5);  // 1 kJ at 2 kW
+  CHECK(counters[0].domain.kind == EnergyKind::package);
+  CHECK(counters[1].domain.kind == EnergyKind::dram);
+  CHECK(name(counters[1].domain.source) == "RAPL");
+  CHECK(counters[0].longest_gap == 0.5);  // 1 kJ at 2 kW
 }
 
 TEST_CASE("RAPL: a counter that wraps around goes on") {
@@ -76,68 +69,68 @@ TEST_CASE("RAPL: a counter that wraps around goes on") {
   };
   write_zone(tree, "intel-rapl:0", "package-0", "999000000\n");
   SetClock clock;
-  EnergyMeter meter(clock, node_energy(tree.files()));
-  meter.mark();
+  EnergyMeter meter(clock, node_energy(tree.files()), 2);
+  meter.mark({});
   set("2000000\n");
-  meter.mark();
+  meter.mark(0);
   for (const char* energy : {"900000000\n", "800000000\n", "700000000\n"}) {  // twice around
     clock.time += 0.4;
     set(energy);
     meter.sample();
   }
-  meter.mark();
-  CHECK(intervals(meter) == Intervals{"3", "2698"});
+  meter.mark(1);
+  CHECK(phases_of(meter) == Phases{"3", "2698"});
 }
 
-TEST_CASE("RAPL: a wrap that may have been missed is no figure, and the next interval has one") {
+TEST_CASE("RAPL: a wrap that may have been missed is no figure, and the next phase has one") {
   const FakeTree tree;
   write_zone(tree, "intel-rapl:0", "package-0", "1000000\n");
   SetClock clock;
-  EnergyMeter meter(clock, node_energy(tree.files()));
-  clock.time = 100;  // before the first interval
-  meter.mark();
+  EnergyMeter meter(clock, node_energy(tree.files()), 2);
+  clock.time = 100;  // before the first phase
+  meter.mark({});
   clock.time += 0.6;
   meter.sample();
-  meter.mark();
+  meter.mark(0);
   tree.write(powercap + "intel-rapl:0/energy_uj", "3000000\n");
-  meter.mark();
-  CHECK(intervals(meter) ==
-        Intervals{"not read for 0.6 s, which is too long for this counter", "2"});
+  meter.mark(1);
+  CHECK(phases_of(meter) == Phases{"not read for 0.6 s, which is too long for this counter", "2"});
 }
 
 TEST_CASE("RAPL: what cannot be read says why") {
   const FakeTree tree;
-  CHECK(node_energy(tree.files()).at(0)->joules().why_none() ==
+  CHECK(node_energy(tree.files()).at(0).joules().why_none() ==
         "this machine offers no RAPL counters, as most virtual machines do");
   tree.folder(powercap);
   CHECK(names(node_energy(tree.files())) == std::vector<std::string>{"packages"});
   tree.folder(powercap + "intel-rapl:0");  // what was behind it is covered
-  CHECK(node_energy(tree.files()).at(0)->joules().why_none() ==
+  CHECK(node_energy(tree.files()).at(0).joules().why_none() ==
         "RAPL's files are hidden, as in most containers");
   const auto why = [&](const std::string& energy, const std::string& range) {
     write_zone(tree, "intel-rapl:0", "package-0", energy, range);
-    return node_energy(tree.files()).at(0)->joules().why_none();
+    return node_energy(tree.files()).at(0).joules().why_none();
   };
   CHECK(why("-3\n", "1000\n") == "energy_uj holds no number");
   CHECK(why("3\n", "") == "max_energy_range_uj holds no number");
   CHECK(why("1001\n", "1000\n") == "energy_uj is beyond its range");
   write_zone(tree, "intel-rapl:0", "package-0", "3\n");
   tree.folder(powercap + "intel-rapl:0/energy_uj");
-  CHECK(node_energy(tree.files()).at(0)->joules().why_none() == "energy_uj: Is a directory");
+  CHECK(node_energy(tree.files()).at(0).joules().why_none() == "energy_uj: Is a directory");
 }
 
-TEST_CASE("RAPL: a file that cannot be read at one mark spoils its two intervals alone") {
+TEST_CASE("RAPL: a file that cannot be read at one mark spoils two phases alone") {
   const FakeTree tree;
   write_zone(tree, "intel-rapl:0", "package-0", "1000000\n");
   const SetClock clock;
-  EnergyMeter meter(clock, node_energy(tree.files()));
-  meter.mark();
+  EnergyMeter meter(clock, node_energy(tree.files()), 4);
+  meter.mark({});
+  std::size_t phase = 0;
   for (const std::string energy : {"beyond", "4000000\n", "6000000\n", "1000000001\n"}) {
     tree.write(powercap + "intel-rapl:0/energy_uj", energy);
-    meter.mark();
+    meter.mark(phase++);
   }
-  CHECK(intervals(meter) == Intervals{"energy_uj holds no number", "energy_uj holds no number", "2",
-                                      "energy_uj is beyond its range"});
+  CHECK(phases_of(meter) == Phases{"energy_uj holds no number", "energy_uj holds no number", "2",
+                                   "energy_uj is beyond its range"});
 }
 
 TEST_CASE("pm_counters: the node and its parts, with and without a time") {
@@ -150,106 +143,66 @@ TEST_CASE("pm_counters: the node and its parts, with and without a time") {
   tree.write(cray + "accel0_power", "30 W\n");
   tree.write(cray + "network_energy", "3 J\n");
   tree.write(cray + "power", "30 W\n");
-  const EnergyCounters counters = node_energy(tree.files());
+  const std::vector<EnergyCounter> counters = node_energy(tree.files());
   CHECK(names(counters) == std::vector<std::string>{"packages", "accel0", "cpu", "node", "memory"});
-  CHECK(*counters[3]->joules() == 26486236);
-  CHECK(counters[1]->domain().kind == EnergyKind::gpu);
-  CHECK(counters[2]->domain().kind == EnergyKind::package);
-  CHECK(counters[3]->domain().kind == EnergyKind::node);
-  CHECK(counters[4]->domain().kind == EnergyKind::dram);
+  CHECK(*counters[3].joules() == 26486236);
+  CHECK(counters[1].domain.kind == EnergyKind::gpu);
+  CHECK(counters[2].domain.kind == EnergyKind::package);
+  CHECK(counters[3].domain.kind == EnergyKind::node);
+  CHECK(counters[4].domain.kind == EnergyKind::dram);
   tree.write(cray + "energy", "J\n");
-  CHECK(counters[3]->joules().why_none() == "energy holds no number");
+  CHECK(counters[3].joules().why_none() == "energy holds no number");
 }
 
 TEST_CASE("a counter that starts again is no figure") {
   const FakeTree tree;
   tree.write(cray + "energy", "500 J\n");
-  EnergyCounters counters = node_energy(tree.files());
+  std::vector<EnergyCounter> counters = node_energy(tree.files());
   const SetClock clock;
-  EnergyMeter meter(clock, only(std::move(counters.at(1))));
-  meter.mark();
+  EnergyMeter meter(clock, {std::move(counters.at(1))}, 2);
+  meter.mark({});
   tree.write(cray + "energy", "20 J\n");
-  meter.mark();
+  meter.mark(0);
   tree.write(cray + "energy", "30 J\n");
-  meter.mark();
-  CHECK(intervals(meter) == Intervals{"the counter went back", "10"});
+  meter.mark(1);
+  CHECK(phases_of(meter) == Phases{"the counter went back", "10"});
 }
 
 TEST_CASE("a GPU's energy by its counter, whose difference is exact") {
   const FakeNvml fake;
   const SetClock clock;
-  EnergyMeter meter(clock, only(gpu_energy(fake.gpu(), "GPU 5", clock)));
-  meter.mark();
+  EnergyMeter meter(clock, {gpu_energy(fake.gpu(), "GPU 5")}, 2);
+  meter.mark({});
   fake.set("ENERGY", "5000000012500");
-  meter.mark();
+  meter.mark(0);
   fake.set("ENERGY", "error 15");
-  meter.mark();
-  CHECK(intervals(meter) == Intervals{"12.5", "the GPU is lost"});
+  meter.mark(1);
+  CHECK(phases_of(meter) == Phases{"12.5", "the GPU is lost"});
   CHECK(meter.domains()[0].domain.name == "GPU 5");
   CHECK(name(meter.domains()[0].domain.source) == "NVML energy counter");
 }
 
-TEST_CASE("a GPU without a counter: its power is integrated, and the source says so") {
+TEST_CASE("a GPU that tells no energy, and one that is not there") {
   const FakeNvml fake;
   fake.set("ENERGY", "error 3");
-  fake.set("POWER", "100000");
-  SetClock clock;
-  EnergyMeter meter(clock, only(gpu_energy(fake.gpu(), "GPU 0", clock)));
-  CHECK(name(meter.domains()[0].domain.source) == "NVML power, sampled");
-  const auto pass = [&](double seconds, const char* milliwatts) {
-    clock.time += seconds;
-    fake.set("POWER", milliwatts);
-    meter.sample();
-  };
-  meter.mark();
-  pass(1, "300000");
-  pass(1.5, "100000");
-  meter.mark();
-  pass(1, "error 15");  // the next sample bridges it
-  pass(0.5, "100000");
-  meter.mark();
-  pass(1.5, "error 15");
-  pass(1.5, "100000");  // too late
-  meter.mark();
-  CHECK(intervals(meter) ==
-        Intervals{"500", "150", "not read for 3 s, which is too long for this counter"});
-}
-
-TEST_CASE("a GPU that tells neither energy nor power, and one that is not there") {
-  const FakeNvml fake;
-  fake.set("ENERGY", "error 3");
-  fake.set("POWER", "error 3");
-  const SetClock clock;
-  CHECK(gpu_energy(fake.gpu(), "GPU 0", clock)->joules().why_none() == "not supported by this GPU");
+  CHECK(gpu_energy(fake.gpu(), "GPU 0").joules().why_none() == "not supported by this GPU");
   const auto absent = Nvml("libnothing.so.1").gpu("0000:65:00.0");
-  CHECK(gpu_energy(absent, "GPU 0", clock)->joules().why_none() == "libnothing.so.1 not found");
+  CHECK(gpu_energy(absent, "GPU 0").joules().why_none() == "libnothing.so.1 not found");
 }
-
-/// Counts its readings, and needs one every 20 ms.
-class Counted final : public EnergyCounter {
- public:
-  explicit Counted(std::atomic<int>& readings)
-      : EnergyCounter({"GPU 0", EnergyKind::gpu, EnergySource::nvml_power}), readings_(readings) {}
-  Sensed<> joules() override { return static_cast<double>(++readings_); }
-  double longest_gap() const override { return 0.02; }
-
- private:
-  std::atomic<int>& readings_;
-};
 
 TEST_CASE("the meter's thread reads between the marks, and ends before its counters") {
   std::atomic<int> readings = 0;
   const SteadyClock clock;
   {
-    EnergyMeter meter(clock, only(std::make_unique<Counted>(readings)));
+    const auto count = [&readings] { return Sensed<>(static_cast<double>(++readings)); };
+    EnergyMeter meter(clock, {{{"package-0", EnergyKind::package}, count, 0.02}}, 1);
     meter.start();
-    meter.mark();
+    meter.mark({});
     const double begin = clock.now();
     while (readings < 5 && clock.now() < begin + 60) std::this_thread::yield();
-    meter.mark();
-    const std::vector<double> times = meter.unix_times();
-    REQUIRE(times.size() == 2);
-    CHECK(times[1] >= times[0]);
+    meter.mark(0);
+    const auto [begin_time, end_time] = meter.unix_times();
+    CHECK(end_time >= begin_time);
     CHECK(meter.domains().at(0).joules.size() == 1);
   }
   CHECK(readings >= 5);
@@ -258,8 +211,8 @@ TEST_CASE("the meter's thread reads between the marks, and ends before its count
 TEST_CASE("counters that cannot wrap are read at the marks alone") {
   const FakeTree tree;
   tree.write(cray + "energy", "500 J\n");
-  EnergyCounters counters = node_energy(tree.files());
-  CHECK(std::isinf(counters.at(1)->longest_gap()));
+  std::vector<EnergyCounter> counters = node_energy(tree.files());
+  CHECK(std::isinf(counters.at(1).longest_gap));
 }
 
 EnergyPart part(const std::string& node, const std::string& name, EnergyKind kind,
@@ -279,12 +232,12 @@ using Values = std::vector<double>;
 TEST_CASE("sums of energy: GPUs and packages, node by node, what is missing is named") {
   const EnergyReport report =
       energy_report({"lu", "refinement"},
-                    {part("a", "GPU 0", EnergyKind::gpu, EnergySource::nvml_energy, {100., 10.}),
-                     part("a", "GPU 1", EnergyKind::gpu, EnergySource::nvml_power, {200., 20.}),
+                    {part("a", "GPU 0", EnergyKind::gpu, EnergySource::nvml, {100., 10.}),
+                     part("a", "GPU 1", EnergyKind::gpu, EnergySource::nvml, {200., 20.}),
                      part("a", "package-0", EnergyKind::package, EnergySource::rapl, {30., 3.}),
                      part("a", "package-0 dram", EnergyKind::dram, EnergySource::rapl, {5., 5.}),
-                     part("b", "GPU 0", EnergyKind::gpu, EnergySource::nvml_energy, {1000., 100.}),
-                     part("b", "GPU 1", EnergyKind::gpu, EnergySource::nvml_energy, {7., none}),
+                     part("b", "GPU 0", EnergyKind::gpu, EnergySource::nvml, {1000., 100.}),
+                     part("b", "GPU 1", EnergyKind::gpu, EnergySource::nvml, {7., none}),
                      part("b", "package-0", EnergyKind::package, EnergySource::rapl, {none, none})},
                     1, 2);
   CHECK(values(report.sum) == Values{1330, 133});
@@ -303,7 +256,7 @@ TEST_CASE("sums of energy: GPUs and packages, node by node, what is missing is n
 TEST_CASE("sums of energy: pm_counters count once, and the node stands apart") {
   const auto pm = EnergySource::pm_counters;
   const std::vector<EnergyPart> parts{
-      part("a", "GPU 0", EnergyKind::gpu, EnergySource::nvml_energy, {100.}),
+      part("a", "GPU 0", EnergyKind::gpu, EnergySource::nvml, {100.}),
       part("a", "accel0", EnergyKind::gpu, pm, {101.}),
       part("a", "package-0", EnergyKind::package, EnergySource::rapl, {none}),
       part("a", "cpu", EnergyKind::package, pm, {40.}),

@@ -25,8 +25,10 @@ using Bytes = unsigned char;
 constexpr std::size_t alignment = 512;
 constexpr std::size_t guard = 4096 + 256;
 constexpr int garbage = 0xff;  // a NaN in every format
-// Of an allocation at most: filling a workspace of 64 MiB takes longer than all that a test does.
-constexpr std::size_t garbage_bytes = std::size_t{8} << 20;
+// A larger allocation, such as a workspace of 64 MiB, has it in its first bytes alone: filling all
+// of it takes longer than all that a test does.
+constexpr std::size_t filled_whole = std::size_t{8} << 20;
+constexpr std::size_t filled_of_larger = std::size_t{1} << 19;
 constexpr Bytes mark = 0xa5;
 constexpr std::size_t too_much = std::size_t{1} << 46;
 
@@ -45,7 +47,7 @@ cudaError_t allocate(void** pointer, std::size_t bytes, int device) {
   if (raw == nullptr) return cudaErrorMemoryAllocation;
   auto* const at = static_cast<Bytes*>(raw) + guard;
   std::memset(raw, mark, guard);
-  std::memset(at, garbage, std::min(bytes, garbage_bytes));
+  std::memset(at, garbage, bytes <= filled_whole ? bytes : filled_of_larger);
   std::memset(at + bytes, mark, guard);
   ASAN_POISON_MEMORY_REGION(raw, guard);
   ASAN_POISON_MEMORY_REGION(at + bytes, guard);

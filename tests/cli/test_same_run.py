@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests that a report ends with the command line of the same run, and that settings files give it.
+"""Tests that a report ends with the command line of the same run.
 
 SPEEDWELL_COMMAND and SPEEDWELL_MPIEXEC as in test_cli.py.
 """
@@ -80,40 +80,6 @@ class SameRun(Folder):
         first, document = self.outcome("hpl", "-i", self.at("HPL.dat"))
         _, other = self.outcome(*self.again(first)[1:])
         self.assertEqual(chosen(document), chosen(other))
-
-    def test_settings(self):
-        path = self.at("s.json")
-        first, document = self.outcome("mxp", *SMALL, "--save-settings", path)
-        settings = self.read("s.json")
-        self.assertEqual((settings["schema"], settings["command"]), ("speedwell-settings/1", "mxp"))
-        self.assertEqual(settings["options"]["n"], 200)
-        second, other = self.outcome("mxp", "--settings", path)
-        self.assertEqual(chosen(document), chosen(other))
-        self.assertEqual(self.again(first), self.again(second))
-        self.assertIn(f"options that are not given are those of '{path}'", second.out)
-        _, changed = self.outcome("mxp", "--settings", path, "--seed", "6", "--nb", "40")
-        self.assertEqual((changed["seed"], changed["nb"], changed["n"]), (6, 40, 200))
-
-    def test_settings_that_are_refused(self):
-        path = self.at("s.json")
-        for text, needles in (
-                (None, ["cannot read the settings", path]),
-                ("nonsense", ["no JSON object", path]),
-                ('{"schema": "speedwell-settings/9", "command": "mxp", "options": {}}', ["speedwell-settings/9"]),
-                ('{"schema": "speedwell-settings/1", "command": "mxp", "options": {"blocks": 3}}',
-                 ["unknown key 'blocks'"]),
-                ('{"schema":"speedwell-settings/1","command":"mxp","options":{"n":300,"n":400}}',
-                 ["key 'n' given more than once"])):
-            if text is not None:
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text)
-            for ranks in (0, 2):
-                self.assert_refused(run("mxp", "-N", "100", "--settings", path, ranks=ranks), *needles)
-        run("mxp", *SMALL, "--save-settings", path)
-        self.assert_refused(run("hpl", "--settings", path), "command is 'mxp'", "'hpl'")
-        self.assert_refused(run("mxp", "--settings", path, "--save-settings", path), "both name")
-        self.assert_refused(run("mxp", *SMALL, "--save-settings", self.at("no/s.json")),
-                            "--save-settings")
 
     def test_ranks_of_other_environments(self):
         done = run_apart(["env", "OMP_WAIT_POLICY=active", "NCCL_DEBUG=WARN", COMMAND, "mxp", *SMALL],
