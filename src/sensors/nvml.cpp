@@ -125,6 +125,8 @@ GpuReading GpuSensor::read() const {
 GpuState GpuSensor::state() const {
   GpuState state;
   state.power_limit_watts = number<unsigned>("nvmlDeviceGetEnforcedPowerLimit", 1000);
+  state.max_pcie_generation = number<unsigned>("nvmlDeviceGetMaxPcieLinkGeneration", 1);
+  state.max_pcie_width = number<unsigned>("nvmlDeviceGetMaxPcieLinkWidth", 1);
   state.pcie_replays = number<unsigned>("nvmlDeviceGetPcieReplayCounter", 1);
   read_links(state);
   constexpr const char* ecc = "nvmlDeviceGetTotalEccErrors";

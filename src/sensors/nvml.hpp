@@ -34,8 +34,10 @@ struct GpuReading {
 /// What changes seldom: the limit, links, and errors, which are counted since the driver was
 /// loaded.
 struct GpuState {
-  Sensed<> power_limit_watts;  ///< the limit in force
-  Sensed<> pcie_replays;       ///< packets that PCIe sent again
+  Sensed<> power_limit_watts;    ///< the limit in force
+  Sensed<> max_pcie_generation;  ///< of GPU and slot: a link with less is a fault
+  Sensed<> max_pcie_width;
+  Sensed<> pcie_replays;  ///< packets that PCIe sent again
   Sensed<> nvlinks_up;
   Sensed<> nvlinks_down;
   Sensed<> nvlink_errors;  ///< of the links that are up: replays, recoveries, wrong checksums
@@ -51,6 +53,8 @@ struct GpuState {
 template <class F>
 void for_each_figure(const GpuState& s, F f) {
   f("power_limit_watts", s.power_limit_watts);
+  f("max_pcie_generation", s.max_pcie_generation);
+  f("max_pcie_width", s.max_pcie_width);
   f("pcie_replays", s.pcie_replays);
   f("nvlinks_up", s.nvlinks_up);
   f("nvlinks_down", s.nvlinks_down);

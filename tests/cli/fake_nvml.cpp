@@ -97,6 +97,14 @@ int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* generation) {
 int nvmlDeviceGetCurrPcieLinkWidth(void*, unsigned* width) {
   return give("PCIE_WIDTH", width, 8U);
 }
+int nvmlDeviceGetMaxPcieLinkGeneration(void*, unsigned* generation) {
+  *generation = 5;
+  return 0;
+}
+int nvmlDeviceGetMaxPcieLinkWidth(void*, unsigned* width) {
+  *width = 16;
+  return 0;
+}
 int nvmlDeviceGetPcieReplayCounter(void*, unsigned* count) {
   return give("PCIE_REPLAYS", count, 3U);
 }

@@ -98,6 +98,8 @@ TEST_CASE("NVML: the figures of a GPU, in units that people use") {
     state[name] = *figure;
   });
   const std::map<std::string, double> expected{{"power_limit_watts", 700},
+                                               {"max_pcie_generation", 5},
+                                               {"max_pcie_width", 16},
                                                {"pcie_replays", 3},
                                                {"nvlinks_up", 3},
                                                {"nvlinks_down", 1},
