@@ -96,7 +96,7 @@ def test_profile(tmp_path):
         "date": "2026-01-01T00:00:00Z",
         "revision": "test",
     }
-    mine.write_text(json.dumps({"schema": "speedwell-profile/1", "entries": [entry]}))
+    mine.write_text(json.dumps({"schema": "speedwell-profile/1", "entries": [entry], "rates": []}))
     tuned = speedwell.mxp(300, precision="fp32", threads=1, profile=mine)
     assert tuned.nb == 48
     assert speedwell.mxp(300, precision="fp32", threads=1, profile="none").nb != 48
