@@ -23,6 +23,7 @@ namespace {
 // The one mutex of the process. A child of fork() gets another one, since the thread that held it
 // is not in the child.
 std::recursive_mutex*& mutex() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): for a child
   static std::recursive_mutex* one = [] {
     pthread_atfork(nullptr, nullptr, [] { mutex() = new std::recursive_mutex; });
     return new std::recursive_mutex;

@@ -15,7 +15,7 @@ constexpr std::ptrdiff_t reach = 2;
 
 /// The values of an ascending series on both sides of the place of `center`, without it.
 std::vector<std::int64_t> near(const std::vector<std::int64_t>& series, std::int64_t center) {
-  const auto [first, last] = std::ranges::equal_range(series, center);
+  const auto [first, last] = std::equal_range(series.begin(), series.end(), center);
   std::vector<std::int64_t> all(first - std::min(reach, first - series.begin()), first);
   all.insert(all.end(), last, last + std::min(reach, series.end() - last));
   return all;

@@ -26,6 +26,7 @@ struct CommHandle {
   template <class Comm>
   Comm as() const {
     if constexpr (std::is_pointer_v<Comm>)
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): a handle that nothing is read from here
       return reinterpret_cast<Comm>(bits);
     else
       return static_cast<Comm>(bits);

@@ -87,6 +87,7 @@ BenchmarkContest::BenchmarkContest(const Communicator& world, const CompareOptio
   const Machine machine(world.handle(), options.run);
   run_on(machine);
   setup_ = plan(machine, options, 0, profile);
+  // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): it is planned above
   gemm_width_ = setup_.lu.width;
   comparison_.n = setup_.options.n;
   for (const SolverKind solver : who.solvers) {

@@ -81,7 +81,7 @@ class CpuDevice final : public Device {
                          MatrixView<double> abs_ax, MatrixChecksum* checksum) override;
   void largest_of_rows(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
                        std::uint64_t* checksums) override;
-  void checksums_of_columns(Queue& queue, ConstAnyMatrix a, std::uint64_t* sums) override;
+  void checksums_of_columns(Queue& queue, ConstAnyMatrix any, std::uint64_t* to) override;
   void largest_of_columns(Queue& queue, ConstAnyMatrix a, const double* scale, double* most,
                           std::uint64_t* checksums) override;
   void scale(Queue& queue, ConstAnyMatrix from, const double* row_scale, const double* column_scale,
