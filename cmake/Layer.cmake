@@ -40,12 +40,14 @@ target_precompile_headers(speedwell_precompiled PRIVATE <algorithm> <array> <cha
   <filesystem> <fmt/format.h> <fmt/ranges.h> <fstream> <functional> <map> <memory> <nlohmann/json.hpp>
   <optional> <span> <sstream> <string> <string_view> <utility> <variant> <vector>)
 
+set(quickly ${speedwell_quickly_compiled} $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+target_compile_options(speedwell_precompiled PRIVATE ${quickly})
+
 # speedwell_compile_quickly(target)
 function(speedwell_compile_quickly target)
-  target_compile_options(${target} PRIVATE ${speedwell_quickly_compiled}
-                         $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  target_compile_options(${target} PRIVATE ${quickly})
+  target_precompile_headers(${target} REUSE_FROM speedwell_precompiled)
 endfunction()
-speedwell_compile_quickly(speedwell_precompiled)
 
 function(speedwell_layer name)
   cmake_parse_arguments(ARG "QUICKLY" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
@@ -59,6 +61,5 @@ function(speedwell_layer name)
   target_link_libraries(speedwell_${name} PUBLIC speedwell_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
   if(ARG_QUICKLY)
     speedwell_compile_quickly(speedwell_${name})
-    target_precompile_headers(speedwell_${name} REUSE_FROM speedwell_precompiled)
   endif()
 endfunction()
