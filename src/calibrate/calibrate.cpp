@@ -25,9 +25,6 @@ namespace speedwell {
 
 namespace {
 
-/// Purposes of 16 bits get entries of their own where their times differ by this much.
-constexpr double differs = 0.1;
-
 // Where nothing was measured. They are of the order of what nodes of 2026 have.
 constexpr LinkModel assumed_link{.bandwidth = 2.5e10, .latency = 1e-5};
 constexpr double assumed_message = 5e-7;
@@ -195,14 +192,6 @@ void Calibrator::set_operations() {
   std::size_t count = 0;
   for (const auto& [key, timed] : shapes) {
     const auto& [kind, precision] = key;
-    const bool solve = kind == OperationKind::solve_right || kind == OperationKind::solve_left;
-    if (solve && bytes_of(precision) == 2) {
-      const auto& plain = shapes.at({kind, Precision::fp32});
-      double ratio = 0;
-      for (std::size_t i = 0; i < timed.size(); ++i)
-        ratio += timed[i].seconds / plain[i].seconds / static_cast<double>(timed.size());
-      if (std::abs(ratio - 1) <= differs) continue;
-    }
     const OperationFit fit = fit_operation(timed);
     OperationModel& model = model_.device.operations[key];
     model = fit.model;

@@ -53,7 +53,7 @@ class Walk {
 
 }  // namespace
 
-// Products in five precisions, of which FP16x3 counts three times, are nearly all of the work.
+// Products in four precisions are nearly all of the work.
 double OperationTrials::flops(std::int64_t order) {
   const auto n = static_cast<double>(order);
   return 5 * n * n * n;
@@ -87,17 +87,11 @@ OperationTrials::OperationTrials(Device& device, std::int64_t order)
   device.clear(*queue_, {control_.data(), static_cast<std::size_t>(control_.bytes())});
   device.upload(*queue_, std::vector<double>(static_cast<std::size_t>(2 * order), 1e-3),
                 vectors_.as<double>());
-  for (const Precision p :
-       {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16, Precision::fp16x3})
+  for (const Precision p : {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16})
     add_products(p);
-  for (const Precision p : {Precision::fp32, Precision::bf16, Precision::fp16}) {
-    add_solves(p);
-    add_solves_left(Precision::fp32, p);
-  }
-  add_solves_left(Precision::fp64, Precision::fp64);
-  add_factors();
   add_passes();
   for (const Precision storage : storages) {
+    add_solves(storage);
     add_eliminations(storage);
     add_exchanges(storage);
     add_generations(storage);
@@ -214,48 +208,20 @@ void OperationTrials::add_products(Precision precision) {
         });
 }
 
-// The panel below the diagonal block.
-void OperationTrials::add_solves(Precision purpose) {
-  for (const auto& [m, k] : {std::pair{order_, over(4)},
-                             {order_, over(8)},
-                             {order_, over(32)},
-                             {over(2), over(8)},
-                             {over(4), over(8)},
-                             {over(4), over(4)}})
-    add(OperationKind::solve_right, purpose, {m, 1, k}, product_of(m, k * k),
-        [=, this, m = m, k = k] {
-          const MatrixView<const float> lu =
-              ConstAnyMatrix(triangle(Precision::fp32, k)).as<float>();
-          return repeat([=, this, walk = Walk(field(Precision::fp32), m, k)]() mutable {
-            device_.solve_right_upper(*queue_, lu, walk.next().as<float>(), purpose, {});
-          });
-        });
-}
-
 // The block row of U.
-void OperationTrials::add_solves_left(Precision storage, Precision purpose) {
+void OperationTrials::add_solves(Precision storage) {
   for (const auto& [n, k] : {std::pair{order_, over(4)},
                              {order_, over(8)},
                              {order_, over(32)},
                              {over(2), over(8)},
                              {over(4), over(8)},
                              {over(4), over(4)}})
-    add(OperationKind::solve_left, purpose, {1, n, k}, product_of(n, k * k),
+    add(OperationKind::solve_left, storage, {1, n, k}, product_of(n, k * k),
         [=, this, n = n, k = k] {
           const ConstAnyMatrix lu = triangle(storage, k);
           return repeat([=, this, walk = Walk(field(storage), k, n)]() mutable {
-            device_.solve_left_lower(*queue_, lu, walk.next(), purpose, {});
+            device_.solve_left_lower(*queue_, lu, walk.next(), storage, {});
           });
-        });
-}
-
-// Each run factors the factors of the run before, which are nearly a unit matrix as well.
-void OperationTrials::add_factors() {
-  for (const std::int64_t k : {over(4), over(8), over(16), over(32)})
-    add(OperationKind::factor, Precision::fp32, {1, 1, k}, 2. / 3 * product_of(k, k * k),
-        [=, this] {
-          const auto block = triangle(Precision::fp32, k).as<float>();
-          return repeat([=, this] { device_.factor_diagonal(*queue_, block, 0, status()); });
         });
 }
 

@@ -74,9 +74,7 @@ class OperationTrials {
   void add(OperationKind kind, Precision precision, const Shape& shape, double work,
            std::function<Repeat()> prepare);
   void add_products(Precision precision);
-  void add_solves(Precision purpose);
-  void add_solves_left(Precision storage, Precision purpose);
-  void add_factors();
+  void add_solves(Precision storage);
   void add_eliminations(Precision storage);
   void add_exchanges(Precision storage);
   void add_conversions(Precision to);

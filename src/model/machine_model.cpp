@@ -26,11 +26,9 @@ constexpr std::array<Word<Topology>, 4> topologies{{{Topology::single, "single"}
                                                     {Topology::fat_tree, "fat-tree"},
                                                     {Topology::dragonfly, "dragonfly"}}};
 constexpr std::array<Word<DeviceKind>, 1> kinds{{{DeviceKind::cuda, "gpu"}}};
-constexpr std::array<Word<OperationKind>, 10> operation_kinds{
+constexpr std::array<Word<OperationKind>, 8> operation_kinds{
     {{OperationKind::product, "product"},
-     {OperationKind::solve_right, "solve-right"},
      {OperationKind::solve_left, "solve-left"},
-     {OperationKind::factor, "factor"},
      {OperationKind::eliminate, "eliminate"},
      {OperationKind::exchange, "exchange"},
      {OperationKind::convert, "convert"},
@@ -51,9 +49,6 @@ bool needed(OperationKind kind, Precision precision) {
   switch (kind) {
     case OperationKind::product:
       return plain || narrow;
-    case OperationKind::solve_right:
-    case OperationKind::factor:
-      return false;
     case OperationKind::pass:
       return precision == Precision::fp64;
     default:

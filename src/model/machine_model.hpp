@@ -34,9 +34,7 @@ struct Figure {
 /// are the rows, columns and width of OperationModel::seconds().
 enum class OperationKind {
   product,        ///< C <- C + A B: 2 m n k operations
-  solve_right,    ///< B <- B U^-1, B m x k: m k^2 operations; n = 1
   solve_left,     ///< B <- L^-1 B, B k x n: n k^2 operations; m = 1
-  factor,         ///< LU of a k x k block without pivoting: 2/3 k^3 operations; m = n = 1
   eliminate,      ///< one column of a panel with pivoting, m x n: 2 m n operations; k = 1
   exchange,       ///< find, take or move rows of m x n elements: m n elements; k = 1
   convert,        ///< copies, casts and scales: m n elements; k = 1
