@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -13,7 +14,12 @@ namespace speedwell {
 
 using nlohmann::ordered_json;
 
-ordered_json parse_json(const std::string& text,
+namespace {
+// Copies and texts of a value take a call within a call for each.
+constexpr int deepest_json = 32;
+}  // namespace
+
+ordered_json parse_json(std::string_view text,
                         const std::function<void(const std::string&)>& refuse) {
   using Event = ordered_json::parse_event_t;
   std::vector<std::set<std::string>> keys;  // of the objects that are open
@@ -27,7 +33,17 @@ ordered_json parse_json(const std::string& text,
       refuse(fmt::format("key '{}' given more than once; allowed: once", printable(key)));
     return true;
   };
-  return ordered_json::parse(text, check, false);
+  try {
+    return ordered_json::parse(text.begin(), text.end(), check);
+  } catch (const ordered_json::parse_error& error) {
+    // The last character that was read may be the line's end.
+    const std::string_view before = text.substr(0, error.byte - 1);
+    refuse(fmt::format("no JSON in line {}", 1 + std::count(before.begin(), before.end(), '\n')));
+    throw;
+  } catch (const ordered_json::out_of_range&) {
+    refuse("a number beyond the range of FP64");
+    throw;
+  }
 }
 
 std::string json_text(const ordered_json& document) {

@@ -6,19 +6,16 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "io/output_file.hpp"
 
 namespace speedwell {
 
-/// The most lists and objects in one another that a document may have. Copies and texts of a value
-/// take a call within a call for each.
-constexpr int deepest_json = 32;
-
-/// The document of a text; discarded where the text is no JSON. A key that an object has twice is
-/// refused: readers would not agree on its value.
-/// @param refuse throws; it gets in words what the text has: too many levels, or such a key
-nlohmann::ordered_json parse_json(const std::string& text,
+/// The document of a text. Refused are what is no JSON, lists and objects that are too deep in one
+/// another, and a key that an object has twice: readers would not agree on its value.
+/// @param refuse throws; it gets in words what is wrong
+nlohmann::ordered_json parse_json(std::string_view text,
                                   const std::function<void(const std::string&)>& refuse);
 
 /// The document as text. Numbers that are not finite become null.

@@ -8,7 +8,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "io/file.hpp"
 #include "io/json.hpp"
@@ -178,41 +177,6 @@ void check_together(const MachineModel& machine, const MachineReader& io) {
   }
 }
 
-/// The document of a JSON text, in which no object has a key twice.
-ordered_json document_of(std::string_view json, const std::string& where) {
-  std::istringstream in{std::string(json)};
-  std::string fault = "is not JSON";
-  std::vector<std::set<std::string>> keys;
-  const auto note = [&](int depth, ordered_json::parse_event_t event, ordered_json& parsed) {
-    using Event = ordered_json::parse_event_t;
-    if (depth > deepest_json)
-      throw UsageError(fmt::format("has lists and objects more than {} deep", deepest_json));
-    if (event == Event::object_start) keys.emplace_back();
-    if (event == Event::object_end) keys.pop_back();
-    if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second)
-      throw UsageError("has a key that its object has already");
-    return true;
-  };
-  try {
-    return ordered_json::parse(in, note);
-  } catch (const ordered_json::out_of_range&) {
-    fault = "has a number beyond the range of FP64";
-  } catch (const ordered_json::exception&) {
-  } catch (const UsageError& error) {
-    fault = error.what();
-  }
-  in.clear();
-  // The last character that was read may be the line's end.
-  const auto read = static_cast<std::size_t>(std::max<std::streamoff>(in.tellg(), 1)) - 1;
-  const std::string_view before = json.substr(0, std::min(read, json.size()));
-  const std::size_t begin = before.rfind('\n') + 1;  // 0 if there is none
-  std::string_view line = json.substr(begin, json.find('\n', begin) - begin);
-  skip_blanks(line);
-  throw UsageError(fmt::format("machine '{}': line {} {}: '{}'; allowed: a machine file in JSON",
-                               where, 1 + std::count(before.begin(), before.end(), '\n'), fault,
-                               printable(line)));
-}
-
 /// What load_machine takes, in words: a file, or one of the machines in the folders.
 std::string allowed_machines(const std::vector<std::filesystem::path>& folders) {
   std::set<std::string> names;
@@ -251,7 +215,9 @@ const OperationModel& DeviceModel::of(OperationKind kind, Precision precision) c
 }
 
 MachineModel parse_machine(std::string_view json, const std::string& where) {
-  const ordered_json document = document_of(json, where);
+  const ordered_json document = parse_json(json, [&](const std::string& why) {
+    throw UsageError(fmt::format("machine '{}': {}; allowed: a machine file in JSON", where, why));
+  });
   MachineModel machine;
   MachineReader io(document, "", where, machine.figures);
   describe(io, machine);

@@ -47,14 +47,15 @@ TEST_CASE("NaN and Inf become null, and text becomes valid UTF-8") {
   CHECK(document["text"].is_string());
 }
 
-TEST_CASE("a text with a key twice in an object, or with too many levels, is refused") {
+TEST_CASE("what is no JSON, has a key twice in an object, or too many levels, is refused") {
   const auto refused = [](const std::string& text) {
     return test::refusal_of(
         [&] { parse_json(text, [](const std::string& why) { throw UsageError(why); }); });
   };
   CHECK(refused(R"({"a": 1, "b": {"a": 2}, "c": [{"a": 3}, {"a": 4}]})").empty());
-  CHECK(refused("no JSON").empty());
-  CHECK(parse_json("no JSON", {}).is_discarded());
+  CHECK(refused("") == "no JSON in line 1");
+  CHECK(refused("{\n\"a\": tru\n}") == "no JSON in line 2");
+  CHECK(refused("[1,\n1e999]") == "a number beyond the range of FP64");
   CHECK(refused(R"({"a": 1, "b": 2, "a": 1})") == "key 'a' given more than once; allowed: once");
   CHECK(refused(R"({"c": [{"b": 3, "b": 4}]})") == "key 'b' given more than once; allowed: once");
   CHECK_THAT(refused(std::string(100, '[')), ContainsSubstring("more than 32 deep"));
