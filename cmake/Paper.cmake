@@ -75,7 +75,7 @@ set(alone
   refine/vector_memory.cpp factor/equal_memory.cpp setup/memory.cpp
   device/buffer.cpp device/checksum_keys.cpp device/device.cpp device/device_traits.cpp
   device/emulation_workspace.cpp host/process_seed.cpp solve/attempt.cpp compare/comparison.cpp
-  bench/host_ceilings.cpp bench/memory_trial.cpp bench/tune.cpp bench/tune_search.cpp
+  bench/memory_passes.cpp bench/memory_trial.cpp bench/tune.cpp bench/tune_search.cpp
   report/check_report.cpp report/compare_report.cpp
   report/solve_report.cpp report/tune_report.cpp)
 list(TRANSFORM alone PREPEND ${src}/)

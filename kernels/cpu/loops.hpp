@@ -83,6 +83,11 @@ struct Loops {
   /// to <- even[0], odd[0], even[1], odd[1], ...: 2 count numbers
   void (*interleave)(const Bfloat16* even, const Bfloat16* odd, std::int64_t count, Bfloat16* to);
 
+  /// The sum of `count` words.
+  std::uint64_t (*sum_of_words)(const std::uint64_t* from, std::int64_t count);
+  /// a <- b + s c, STREAM's triad.
+  void (*triad)(const double* b, const double* c, double s, double* a, std::int64_t count);
+
   StorageLoops<float> fp32;
   StorageLoops<double> fp64;
 

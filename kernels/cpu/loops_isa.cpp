@@ -341,6 +341,17 @@ void interleave(const Bfloat16* even, const Bfloat16* odd, std::int64_t count, B
   }
 }
 
+std::uint64_t sum_of_words(const std::uint64_t* from, std::int64_t count) {
+  std::uint64_t sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += from[i];
+  return sum;
+}
+
+void triad(const double* b, const double* c, double s, double* a, std::int64_t count) {
+  SPEEDWELL_INDEPENDENT
+  for (std::int64_t i = 0; i < count; ++i) a[i] = b[i] + s * c[i];
+}
+
 }  // namespace
 
 extern const Loops table;
@@ -361,6 +372,8 @@ const Loops table{SPEEDWELL_STRING(SPEEDWELL_ISA),
                   from_half,
                   from_bfloat16,
                   interleave,
+                  sum_of_words,
+                  triad,
                   storage_loops<float>,
                   storage_loops<double>};
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "bench/host_ceilings.hpp"
+#include "bench/memory_passes.hpp"
 #include "device/device.hpp"
 
 namespace speedwell {

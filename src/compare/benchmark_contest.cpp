@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "bench/benchmark_runner.hpp"
-#include "bench/host_ceilings.hpp"
+#include "bench/memory_passes.hpp"
 #include "comm/agreement.hpp"
 #include "comm/process_grid.hpp"
 #include "compare/ceilings.hpp"
@@ -236,13 +236,6 @@ void BenchmarkContest::add_ceilings_of_host() {
   add_product("dgemm", setup_.machine.gpus.empty() ? "hpl, dgesv, dgesvx" : "dgesv, dgesvx",
               Product::gemm, Precision::fp64, gemm_width_);
   add_product("sgemm", "dsgesv", Product::gemm, Precision::fp32, setup_.lu.width);
-  for (const auto& [precision, bounds] : {std::pair(Precision::fp64, "dgemm"),
-                                          std::pair(Precision::fp32, "sgemm, and updates in FP32"),
-                                          std::pair(Precision::bf16, "updates by vdpbf16ps")})
-    add_ceiling(fmt::format("registers {}", name(precision)), "GFLOP/s", bounds,
-                [this, precision = precision](const Devices&) {
-                  return register_rate(precision, threads_, seconds_a_ceiling, clock_);
-                });
   const std::int64_t bytes = agreed(world_, [&] { return memory_pass_bytes(node_ranks_); });
   for (const auto& [name, pass, bounds] :
        {std::tuple("memory read", MemoryPass::read, "solves with the factors"),
@@ -263,8 +256,7 @@ void BenchmarkContest::measure_ceilings() {
     world_.barrier();
     try {
       const double mine = agreed(world_, [&] { return measures_[i](devices); });
-      const double rate = world_.all_reduce(mine, Reduction::sum) / 1e9;
-      if (rate > 0) ceiling.rates.push_back(rate);
+      ceiling.rates.push_back(world_.all_reduce(mine, Reduction::sum) / 1e9);
     } catch (const AgreedFault& fault) {
       ceiling.failure = fault.what();
     }

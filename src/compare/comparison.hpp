@@ -148,7 +148,7 @@ struct Ceiling {
   std::string bounds;           ///< what it bounds, in words: "hpl, dgesv"
   int ranks = 1;                ///< ranks that measured at the same time; `rates` are their sums
   int threads = 1;              ///< of a rank
-  std::vector<double> rates{};  ///< one of each round, in `unit`; empty: not possible here
+  std::vector<double> rates{};  ///< one of each round, in `unit`, that did not fail
   std::string failure{};        ///< why a round has no rate; empty if none failed
 };
 

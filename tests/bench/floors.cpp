@@ -8,28 +8,11 @@
 #include <functional>
 #include <span>
 
-#include "bench/host_ceilings.hpp"
-#include "cpu/peak.hpp"
+#include "bench/memory_passes.hpp"
+#include "cpu/loops.hpp"
 #include "harness.hpp"
 
 namespace speedwell {
-
-namespace {
-
-double elements_per_second(bool smoke) {
-  const Peaks& fast = peaks();
-  const std::int64_t steps = smoke ? 1000 : 2'000'000;
-  volatile double sink = 0;
-  const double seconds = best_seconds(smoke, [&] {
-    double total = 0;
-#pragma omp parallel reduction(+ : total)
-    total += fast.sum_of_stream(static_cast<std::uint64_t>(omp_get_thread_num()), steps);
-    sink = total;
-  });
-  return static_cast<double>(steps * fast.elements_a_step) * omp_get_max_threads() / seconds;
-}
-
-}  // namespace
 
 Floors measure_floors(MatrixView<float> memory, bool smoke) {
   using Part = std::span<std::uint64_t>;
@@ -41,11 +24,10 @@ Floors measure_floors(MatrixView<float> memory, bool smoke) {
            best_seconds(smoke, [&] { on_parts(words, omp_get_max_threads(), pass); });
   };
   Floors floors;
-  floors.elements = elements_per_second(smoke);
   floors.write = rate([](Part part) { std::memset(part.data(), 0, part.size_bytes()); });
   floors.read = rate([](Part part) {
     volatile std::uint64_t sink =
-        peaks().sum_of_words(part.data(), static_cast<std::int64_t>(part.size()));
+        loops().sum_of_words(part.data(), static_cast<std::int64_t>(part.size()));
     static_cast<void>(sink);
   });
   floors.copy = rate([](Part part) {

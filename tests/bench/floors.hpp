@@ -9,8 +9,6 @@ namespace speedwell {
 
 /// Rates of all threads together.
 struct Floors {
-  double elements =
-      0;             ///< elements of the random stream a second, generated and summed in registers
   double read = 0;   ///< bytes a second that are read from memory
   double write = 0;  ///< bytes a second that are written to memory
   double copy = 0;   ///< bytes a second, the sum of those read and those written

@@ -43,10 +43,14 @@ class Table {
     std::printf("%-34s %11s %12s %12s %-11s %7s\n", "part", "time", "rate", "floor", "unit",
                 "share");
   }
+  /// @param floor 0: not known
   static void row(const std::string& part, double seconds, double work, Unit unit, double floor) {
     const double rate = work / seconds;
-    std::printf("%-34s %8.3f ms %12.3f %12.3f %-11s %5.0f %%\n", part.c_str(), seconds * 1e3,
-                rate / unit.size, floor / unit.size, unit.name, 100 * rate / floor);
+    std::printf("%-34s %8.3f ms %12.3f ", part.c_str(), seconds * 1e3, rate / unit.size);
+    if (floor > 0)
+      std::printf("%12.3f %-11s %5.0f %%\n", floor / unit.size, unit.name, 100 * rate / floor);
+    else
+      std::printf("%12s %s\n", "-", unit.name);
     std::fflush(stdout);
   }
 };

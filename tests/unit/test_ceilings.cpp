@@ -7,12 +7,12 @@
 #include <numeric>
 #include <vector>
 
-#include "bench/host_ceilings.hpp"
+#include "bench/memory_passes.hpp"
 #include "catch.hpp"
 #include "clocks.hpp"
 #include "compare/ceilings.hpp"
 #include "core/fastest.hpp"
-#include "cpu/peak.hpp"
+#include "cpu/loops.hpp"
 
 namespace speedwell::test::ceilings_tests {
 TEST_CASE("a few shapes stand for all updates of a run") {
@@ -38,28 +38,14 @@ TEST_CASE("a few shapes stand for all updates of a run") {
   CHECK(update_shapes(std::numeric_limits<std::int64_t>::max(), 1, 1, 1, 8).size() == 1);
 }
 
-TEST_CASE("loops in registers do all of their work") {
-  const Peaks& all = peaks();
-  // Every sum converges to 1 from any start: each step reduces the distance by a quarter.
-  CHECK(all.fp64.run(400) == Approx(static_cast<double>(all.fp64.operations_a_step) / 2));
-  CHECK(all.fp32.run(400) == Approx(static_cast<double>(all.fp32.operations_a_step) / 2));
-  CHECK(all.fp64.run(1) > all.fp64.run(2));
-  const RegisterLoop bf16 = bf16_peak();
-  if (bf16.operations_a_step > 0) {
-    // Each lane adds 1 * 1 + 1/2 * 1/2 in a step.
-    const double lanes = static_cast<double>(bf16.operations_a_step) / 4;
-    CHECK(bf16.run(5) - bf16.run(1) == 4 * 1.25 * lanes);
-  }
-}
-
 TEST_CASE("passes over memory touch every number") {
   std::vector<double> memory(3 * 1001);
   std::iota(memory.begin(), memory.end(), 0);
-  peaks().triad(memory.data() + 1001, memory.data() + 2002, 2, memory.data(), 1001);
+  loops().triad(memory.data() + 1001, memory.data() + 2002, 2, memory.data(), 1001);
   for (const int i : {0, 1, 7, 500, 999, 1000})
     CHECK(memory[static_cast<std::size_t>(i)] == (1001. + i) + 2 * (2002. + i));
   std::vector<std::uint64_t> words(1000, 3);
-  CHECK(peaks().sum_of_words(words.data(), 1000) == 3000);
+  CHECK(loops().sum_of_words(words.data(), 1000) == 3000);
   on_parts(words, 3, [](std::span<std::uint64_t> part) {
     for (std::uint64_t& word : part) ++word;
   });
@@ -67,23 +53,10 @@ TEST_CASE("passes over memory touch every number") {
   CHECK(*std::max_element(words.begin(), words.end()) == 4);
 }
 
-TEST_CASE("ceilings are work over the time of its fastest pass") {
+TEST_CASE("the rate of memory is the bytes over the time of the fastest pass") {
   const test::CountingClock clock;  // every pass takes a second
-  const double fp64 = register_rate(Precision::fp64, 1, 0, clock);
-  const double steps = fp64 / static_cast<double>(peaks().fp64.operations_a_step);
-  CHECK(steps >= 1e5);  // enough for the start and end of threads not to matter
-  CHECK(register_rate(Precision::fp64, 3, 0, clock) == 3 * fp64);
-  CHECK(register_rate(Precision::fp32, 1, 0, clock) ==
-        steps * static_cast<double>(peaks().fp32.operations_a_step));
-  CHECK(register_rate(Precision::bf16, 1, 0, clock) ==
-        steps * static_cast<double>(bf16_peak().operations_a_step));
-  CHECK(register_rate(Precision::fp16, 1, 0, clock) == 0);
   for (const MemoryPass pass : {MemoryPass::read, MemoryPass::triad})
     CHECK(memory_rate(pass, 1 << 20, 2, 0, clock) == 1 << 20);
-}
-
-TEST_CASE("a step in FP32 is twice as much work as one in FP64") {
-  CHECK(peaks().fp32.operations_a_step == 2 * peaks().fp64.operations_a_step);
 }
 
 TEST_CASE("the rate over a run adds the times of its shapes") {

@@ -50,7 +50,7 @@ Comparison some_comparison() {
       {"dgemm", "GFLOP/s", "hpl, dgesv", 2, 2, {100, 60}},
       {"sgemm", "GFLOP/s", "dsgesv", 2, 2, {200}},
       {"update bf16", "GFLOP/s", "mxp bf16", 2, 2, {190, 200}},
-      {"registers bf16", "GFLOP/s", "nothing here", 2, 2, {}, "out of memory"},
+      {"memory triad", "GB/s", "exchanges", 2, 2, {}, "out of memory"},
       {"memory read", "GB/s", "solves", 2, 2, {5000, 6000}},
   };
   return all;
@@ -189,10 +189,10 @@ TEST_CASE("the tables of a comparison") {
   CHECK(squeezed(line_with(text, "hpl ")) == "hpl fp64 - 1 x 2 - - - - - dgemm - - skipped");
   CHECK(squeezed(line_with(text, "dsgesv ")) == "dsgesv fp32 - 1 x 2 - - - - - sgemm - - FAILED");
   CHECK(squeezed(line_with(text, "dgemm ")) == "dgemm 2 x 2 100.00 80.00 GFLOP/s hpl, dgesv");
-  CHECK(squeezed(line_with(text, "registers ")) == "registers bf16 2 x 2 - - GFLOP/s nothing here");
+  CHECK(squeezed(line_with(text, "memory triad ")) == "memory triad 2 x 2 - - GB/s exchanges");
   CHECK_THAT(text, ContainsSubstring("- hpl: is skipped: it does not fit\n"));
   CHECK_THAT(text, ContainsSubstring("- dsgesv: FAILED in round 2: it gave up\n"));
-  CHECK_THAT(text, ContainsSubstring("- registers bf16: FAILED: out of memory\n"));
+  CHECK_THAT(text, ContainsSubstring("- memory triad: FAILED: out of memory\n"));
   CHECK(count(text, "FAILED") == 3);
   // Columns are as wide as what stands in them: numbers on the right, text on the left.
   const std::string names = line_with(text, "solver ");

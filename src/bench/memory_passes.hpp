@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// @file
-/// Upper bounds of the rates that the cores of this process reach: rates of arithmetic in registers
-/// and of memory, of all threads together.
+/// Passes over memory by all threads of this process, whose rates are upper bounds of others.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +8,9 @@
 #include <span>
 
 #include "core/clock.hpp"
-#include "core/scalar.hpp"
 #include "device/buffer.hpp"
 
 namespace speedwell {
-
-/// Flop/s on numbers that stay in registers: multiplications and additions both count.
-/// @param precision fp64, fp32, or bf16 (products of pairs, summed in FP32)
-/// @param seconds least time of the measurement, of which the fastest pass counts
-/// @return 0 where the processor has no such instructions
-double register_rate(Precision precision, int threads, double seconds, const Clock& clock);
 
 /// Calls work(part) on each thread, with a part of `words` for each. All parts have the same size;
 /// the remainder of words.size() / threads is left out.

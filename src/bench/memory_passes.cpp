@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/host_ceilings.hpp"
+#include "bench/memory_passes.hpp"
 
 #include <omp.h>
 
 #include <algorithm>
 
 #include "core/fastest.hpp"
-#include "cpu/peak.hpp"
+#include "cpu/loops.hpp"
 #include "device/cpu/cpu_device.hpp"
 #include "host/processor.hpp"
 #include "setup/memory.hpp"
@@ -15,25 +15,9 @@ namespace speedwell {
 
 namespace {
 
-/// Steps of a pass, which takes some milliseconds: long beside the threads' start and end.
-constexpr std::int64_t steps_a_pass = 500'000;
-
-RegisterLoop loop_of(Precision precision) {
-  switch (precision) {
-    case Precision::fp64:
-      return peaks().fp64;
-    case Precision::fp32:
-      return peaks().fp32;
-    case Precision::bf16:
-      return bf16_peak();
-    default:
-      return {};
-  }
-}
-
 void read(std::span<std::uint64_t> part) {
   volatile std::uint64_t kept =
-      peaks().sum_of_words(part.data(), static_cast<std::int64_t>(part.size()));
+      loops().sum_of_words(part.data(), static_cast<std::int64_t>(part.size()));
   static_cast<void>(kept);
 }
 
@@ -41,23 +25,10 @@ void read(std::span<std::uint64_t> part) {
 void triad(std::span<std::uint64_t> part) {
   const std::size_t third = part.size() / 3;
   auto* a = reinterpret_cast<double*>(part.data());
-  peaks().triad(a + third, a + 2 * third, 3, a, static_cast<std::int64_t>(third));
+  loops().triad(a + third, a + 2 * third, 3, a, static_cast<std::int64_t>(third));
 }
 
 }  // namespace
-
-double register_rate(Precision precision, int threads, double seconds, const Clock& clock) {
-  const RegisterLoop loop = loop_of(precision);
-  if (loop.operations_a_step == 0) return 0;
-  volatile double kept = 0;
-  const double pass = fastest(clock, seconds, [&] {
-    double sum = 0;
-#pragma omp parallel num_threads(threads) reduction(+ : sum)
-    sum += loop.run(steps_a_pass);
-    kept = sum;
-  });
-  return static_cast<double>(loop.operations_a_step * steps_a_pass) * threads / pass;
-}
 
 void on_parts(std::span<std::uint64_t> words, int threads,
               const std::function<void(std::span<std::uint64_t>)>& work) {
