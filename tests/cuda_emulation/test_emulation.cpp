@@ -240,8 +240,8 @@ TEST_CASE("copies are checked, and deferred where memory is pinned", "[emulation
   // Column 1 and 2 of a 10 x 6 matrix, rows 3 ... 5.
   CHECK(cudaMemcpy2DAsync(x.data + 13, 40, host.data(), 12, 12, 2, cudaMemcpyDefault, stream.id) ==
         cudaSuccess);
-  CHECK(cudaMemset2DAsync(x.data + 53, 40, 0, 28, 1, stream.id) == cudaSuccess);
-  CHECK(cudaMemset2DAsync(x.data + 53, 40, 0, 28, 2, stream.id) == cudaErrorInvalidValue);
+  CHECK(cudaMemsetAsync(x.data + 53, 0, 28, stream.id) == cudaSuccess);
+  CHECK(cudaMemsetAsync(x.data + 53, 0, 29, stream.id) == cudaErrorInvalidValue);
   CHECK(cudaMemcpy2DAsync(x.data, 40, host.data(), 12, 13, 2, cudaMemcpyDefault, stream.id) ==
         cudaErrorInvalidValue);
   const auto result = x.read(stream);

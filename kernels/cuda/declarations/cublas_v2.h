@@ -8,7 +8,6 @@
 
 cublasStatus_t cublasCreate(cublasHandle_t* handle);
 cublasStatus_t cublasDestroy(cublasHandle_t handle);
-cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version);
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void* workspace, std::size_t bytes);
 cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode);
@@ -29,11 +28,6 @@ cublasStatus_t cublasStrmm_64(cublasHandle_t handle, cublasSideMode_t side, cubl
                               cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
                               std::int64_t n, const float* alpha, const float* a, std::int64_t lda,
                               const float* b, std::int64_t ldb, float* c, std::int64_t ldc);
-cublasStatus_t cublasDtrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
-                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
-                              std::int64_t n, const double* alpha, const double* a,
-                              std::int64_t lda, const double* b, std::int64_t ldb, double* c,
-                              std::int64_t ldc);
 cublasStatus_t cublasStrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
                               cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
                               std::int64_t n, const float* alpha, const float* a, std::int64_t lda,

@@ -18,11 +18,9 @@
 
 #define SPEEDWELL_CUDA_EMULATED 1
 #define CUDART_VERSION 13000
-#define CUDART_CB
 #define __global__
 #define __device__
 #define __host__
-#define __constant__
 // Each block that runs has a thread of the host of its own.
 #define __shared__ static thread_local
 #define SPEEDWELL_DYNAMIC_SHARED(name) float4* const name = speedwell::emulation::dynamic_shared()
@@ -34,7 +32,6 @@ enum cudaError {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
-  cudaErrorInitializationError = 3,
   cudaErrorInvalidConfiguration = 9,
   cudaErrorInvalidMemcpyDirection = 21,
   cudaErrorStubLibrary = 34,
@@ -42,12 +39,9 @@ enum cudaError {
   cudaErrorDevicesUnavailable = 46,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
-  cudaErrorNoKernelImageForDevice = 209,
-  cudaErrorECCUncorrectable = 214,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
-  cudaErrorLaunchOutOfResources = 701,
   cudaErrorLaunchFailure = 719,
   cudaErrorCooperativeLaunchTooLarge = 720,
   cudaErrorNotSupported = 801,
@@ -66,33 +60,13 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault = 4
 };
 
-enum cudaDeviceAttr {
-  cudaDevAttrMaxThreadsPerBlock = 1,
-  cudaDevAttrMaxSharedMemoryPerBlock = 8,
-  cudaDevAttrWarpSize = 10,
-  cudaDevAttrClockRate = 13,
-  cudaDevAttrMultiProcessorCount = 16,
-  cudaDevAttrPciBusId = 33,
-  cudaDevAttrPciDeviceId = 34,
-  cudaDevAttrMemoryClockRate = 36,
-  cudaDevAttrGlobalMemoryBusWidth = 37,
-  cudaDevAttrL2CacheSize = 38,
-  cudaDevAttrMaxThreadsPerMultiProcessor = 39,
-  cudaDevAttrPciDomainId = 50,
-  cudaDevAttrComputeCapabilityMajor = 75,
-  cudaDevAttrComputeCapabilityMinor = 76
-};
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrComputeCapabilityMajor = 75 };
 
 enum : unsigned {
-  cudaStreamDefault = 0,
   cudaStreamNonBlocking = 1,
   cudaEventDefault = 0,
   cudaEventBlockingSync = 1,
-  cudaEventDisableTiming = 2,
-  cudaHostAllocDefault = 0,
-  cudaHostAllocPortable = 1,
-  cudaHostAllocMapped = 2,
-  cudaHostAllocWriteCombined = 4
+  cudaEventDisableTiming = 2
 };
 
 enum cudaMemoryType {
@@ -114,25 +88,9 @@ struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;
   std::size_t totalGlobalMem;
-  std::size_t sharedMemPerBlock;
-  int regsPerBlock;
-  int warpSize;
-  int maxThreadsPerBlock;
-  int maxThreadsDim[3];
-  int maxGridSize[3];
   int major;
   int minor;
   int multiProcessorCount;
-  int integrated;
-  int ECCEnabled;
-  int pciBusID;
-  int pciDeviceID;
-  int pciDomainID;
-  int asyncEngineCount;
-  int unifiedAddressing;
-  int memoryBusWidth;
-  int l2CacheSize;
-  int maxThreadsPerMultiProcessor;
   std::size_t sharedMemPerBlockOptin;
 };
 
@@ -158,21 +116,11 @@ struct __align__(8) uint2 {
 struct __align__(16) uint4 {
   unsigned x, y, z, w;
 };
-struct __align__(8) ushort4 {
-  unsigned short x, y, z, w;
-};
 
-enum cudaLaunchAttributeID {
-  cudaLaunchAttributeIgnore = 0,
-  cudaLaunchAttributeCooperative = 2,
-  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
-  cudaLaunchAttributePriority = 8
-};
+enum cudaLaunchAttributeID { cudaLaunchAttributeCooperative = 2 };
 union cudaLaunchAttributeValue {
   char pad[64];
   int cooperative;
-  int programmaticStreamSerializationAllowed;
-  int priority;
 };
 struct cudaLaunchAttribute {
   cudaLaunchAttributeID id;
@@ -210,14 +158,11 @@ enum : unsigned long long { cudaEnableDefault = 0 };
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();
-cudaError_t cudaPeekAtLastError();
 
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
-cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
-cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device);
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
@@ -225,7 +170,6 @@ cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes);
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMallocHost(void** pointer, std::size_t bytes);
-cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void* pointer);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
@@ -238,10 +182,6 @@ template <class T>
 cudaError_t cudaMallocHost(T** pointer, std::size_t bytes, unsigned = 0) {
   return cudaMallocHost(reinterpret_cast<void**>(pointer), bytes);
 }
-template <class T>
-cudaError_t cudaHostAlloc(T** pointer, std::size_t bytes, unsigned flags) {
-  return cudaHostAlloc(reinterpret_cast<void**>(pointer), bytes, flags);
-}
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream = nullptr);
@@ -249,8 +189,6 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               std::size_t from_pitch, std::size_t width, std::size_t height,
                               cudaMemcpyKind kind, cudaStream_t stream = nullptr);
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream = nullptr);
-cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
-                              std::size_t height, cudaStream_t stream = nullptr);
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
@@ -332,19 +270,12 @@ inline void __threadfence() {}
 inline void __nanosleep(unsigned) {
   speedwell::emulation::pause();
 }
-inline void __threadfence_block() {}
 
 template <class T>
 T __shfl_sync(unsigned mask, T value, int from, int width = 32) {
   const int own = speedwell::emulation::lane();
   return speedwell::emulation::shuffle_value(mask, value,
                                              (own & ~(width - 1)) | (from & (width - 1)));
-}
-template <class T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
-  const int own = speedwell::emulation::lane();
-  const int from = own - static_cast<int>(delta);
-  return speedwell::emulation::shuffle_value(mask, value, from < (own & ~(width - 1)) ? own : from);
 }
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
@@ -385,23 +316,8 @@ T atomicMax(T* at, std::type_identity_t<T> value) {
   return speedwell::emulation::replace(at, std::max(*at, value));
 }
 template <class T>
-T atomicMin(T* at, std::type_identity_t<T> value) {
-  static_assert(std::is_integral_v<T> && sizeof(T) >= 4);
-  return speedwell::emulation::replace(at, std::min(*at, value));
-}
-template <class T>
-T atomicOr(T* at, std::type_identity_t<T> value) {
-  static_assert(std::is_integral_v<T> && sizeof(T) >= 4);
-  return speedwell::emulation::replace(at, *at | value);
-}
-template <class T>
 T atomicExch(T* at, std::type_identity_t<T> value) {
   return speedwell::emulation::replace(at, value);
-}
-template <class T>
-T atomicCAS(T* at, std::type_identity_t<T> expected, std::type_identity_t<T> value) {
-  static_assert(std::is_integral_v<T>);
-  return speedwell::emulation::replace(at, *at == expected ? value : *at);
 }
 
 template <class T>
@@ -409,18 +325,8 @@ void __stcg(T* at, std::type_identity_t<T> value) {
   *at = value;
 }
 template <class T>
-T __ldg(const T* at) {
-  return *at;
-}
-template <class T>
 T __ldcg(const T* at) {
   return *at;
-}
-inline unsigned __float_as_uint(float value) {
-  return std::bit_cast<unsigned>(value);
-}
-inline float __uint_as_float(unsigned bits) {
-  return std::bit_cast<float>(bits);
 }
 inline long long __double_as_longlong(double value) {
   return std::bit_cast<long long>(value);

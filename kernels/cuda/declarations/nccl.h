@@ -5,9 +5,6 @@
 
 #include "cuda_runtime.h"
 
-#define NCCL_MAJOR 2
-#define NCCL_MINOR 28
-#define NCCL_PATCH 9
 #define NCCL_VERSION_CODE 22809
 #define NCCL_UNIQUE_ID_BYTES 128
 
@@ -29,19 +26,9 @@ enum ncclResult_t {
 
 enum ncclDataType_t {
   ncclInt8 = 0,
-  ncclChar = 0,
-  ncclUint8 = 1,
   ncclInt32 = 2,
-  ncclInt = 2,
-  ncclUint32 = 3,
-  ncclInt64 = 4,
-  ncclUint64 = 5,
-  ncclFloat16 = 6,
-  ncclHalf = 6,
   ncclFloat32 = 7,
   ncclFloat = 7,
-  ncclFloat64 = 8,
-  ncclDouble = 8,
   ncclBfloat16 = 9
 };
 
@@ -51,7 +38,6 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int 
 ncclResult_t ncclCommDestroy(ncclComm_t comm);
 ncclResult_t ncclCommAbort(ncclComm_t comm);
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error);
-ncclResult_t ncclCommCount(const ncclComm_t comm, int* count);
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
@@ -66,4 +52,3 @@ ncclResult_t ncclRecv(void* to, std::size_t count, ncclDataType_t type, int peer
 ncclResult_t ncclGroupStart();
 ncclResult_t ncclGroupEnd();
 const char* ncclGetErrorString(ncclResult_t result);
-const char* ncclGetLastError(ncclComm_t comm);

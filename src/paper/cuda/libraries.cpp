@@ -63,9 +63,6 @@ void launch_complex_product(cublasHandle_t handle, cudaDataType type, std::int64
 
 }  // namespace
 
-const char* cublasGetStatusName(cublasStatus_t) {
-  return "cublasStatus";
-}
 const char* cublasGetStatusString(cublasStatus_t) {
   return "a status of simulated cuBLAS";
 }
@@ -75,10 +72,6 @@ cublasStatus_t cublasCreate(cublasHandle_t* handle) {
 }
 cublasStatus_t cublasDestroy(cublasHandle_t handle) {
   delete handle;
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
-  *version = 0;
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
@@ -122,13 +115,6 @@ cublasStatus_t cublasStrmm_64(cublasHandle_t handle, cublasSideMode_t side, cubl
                               const float*, const float*, std::int64_t, const float*, std::int64_t,
                               float*, std::int64_t) {
   launch_triangle(handle, side, Precision::fp32, m, n);
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasDtrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t,
-                              cublasOperation_t, cublasDiagType_t, std::int64_t m, std::int64_t n,
-                              const double*, const double*, std::int64_t, const double*,
-                              std::int64_t, double*, std::int64_t) {
-  launch_triangle(handle, side, Precision::fp64, m, n);
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasStrsm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t,
@@ -237,11 +223,6 @@ cublasStatus_t cublasLtMatrixLayoutInit(cublasLtMatrixLayout_t layout, cudaDataT
                                         std::uint64_t rows, std::uint64_t columns,
                                         std::int64_t ld) {
   *layout = {type, rows, columns, ld};
-  return CUBLAS_STATUS_SUCCESS;
-}
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t,
-                                                cublasLtMatrixLayoutAttribute_t, const void*,
-                                                std::size_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {

@@ -278,10 +278,6 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* error) {
   *error = ncclSuccess;
   return ncclSuccess;
 }
-ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
-  *count = comm->ranks;
-  return ncclSuccess;
-}
 ncclResult_t ncclBroadcast(const void*, void* to, std::size_t count, ncclDataType_t, int root,
                            ncclComm_t comm, cudaStream_t stream) {
   const std::int64_t number = comm->broadcasts++;
@@ -368,9 +364,6 @@ ncclResult_t ncclGroupEnd() {
 }
 const char* ncclGetErrorString(ncclResult_t) {
   return "an error of simulated NCCL";
-}
-const char* ncclGetLastError(ncclComm_t) {
-  return "";
 }
 
 // What finds NCCL and functions of cuBLAS, as <dlfcn.h> does.

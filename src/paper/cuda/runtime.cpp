@@ -120,19 +120,12 @@ const char* cudaGetErrorString(cudaError_t error) {
 cudaError_t cudaGetLastError() {
   return cudaSuccess;
 }
-cudaError_t cudaPeekAtLastError() {
-  return cudaSuccess;
-}
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int) {
-  return cudaSuccess;
-}
-cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
@@ -144,18 +137,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   properties->totalGlobalMem = static_cast<std::size_t>(device.memory);
   properties->multiProcessorCount = device.multiprocessors;
   properties->major = 9;
-  properties->warpSize = warpSize;
   properties->sharedMemPerBlockOptin = 227 << 10;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
-  *value = attribute == cudaDevAttrMultiProcessorCount      ? self().device().multiprocessors
-           : attribute == cudaDevAttrComputeCapabilityMajor ? 9
-                                                            : 0;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int) {
-  if (length > 0) *id = 0;
+  *value = attribute == cudaDevAttrMultiProcessorCount ? self().device().multiprocessors : 9;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
@@ -185,9 +171,6 @@ cudaError_t cudaFree(void* pointer) {
 cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) {
   *pointer = self().memory.allocate(static_cast<std::int64_t>(bytes), 1e15);
   return *pointer != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) {
-  return cudaMallocHost(pointer, bytes);
 }
 cudaError_t cudaFreeHost(void* pointer) {
   return cudaFree(pointer);

@@ -247,11 +247,6 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasGetVersion(cublasHandle_t handle, int* version) {
-  *version = 130100;
-  return handle != nullptr ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
-}
-
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
   return blas_call("cublasSetStream", [&] {
     if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
@@ -296,7 +291,7 @@ cublasStatus_t cublasSetSmCountTarget(cublasHandle_t handle, int multiprocessors
   });
 }
 
-const char* cublasGetStatusName(cublasStatus_t status) {
+const char* cublasGetStatusString(cublasStatus_t status) {
   switch (status) {
     case CUBLAS_STATUS_SUCCESS:
       return "CUBLAS_STATUS_SUCCESS";
@@ -311,10 +306,6 @@ const char* cublasGetStatusName(cublasStatus_t status) {
     default:
       return "CUBLAS_STATUS_INTERNAL_ERROR";
   }
-}
-
-const char* cublasGetStatusString(cublasStatus_t status) {
-  return cublasGetStatusName(status);
 }
 
 cublasStatus_t cublasCgemm_64(cublasHandle_t handle, cublasOperation_t transa,

@@ -17,10 +17,6 @@ void trmm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG di
           float alpha, const float* a, int lda, float* b, int ldb) {
   cblas_strmm(CblasColMajor, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb);
 }
-void trmm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
-          double alpha, const double* a, int lda, double* b, int ldb) {
-  cblas_dtrmm(CblasColMajor, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb);
-}
 
 void trsm(CBLAS_SIDE side, CBLAS_UPLO uplo, CBLAS_TRANSPOSE trans, CBLAS_DIAG diag, int m, int n,
           float alpha, const float* a, int lda, float* b, int ldb) {
@@ -155,17 +151,6 @@ cublasStatus_t cublasStrsm_64(cublasHandle_t handle, cublasSideMode_t side, cubl
   return blas_call("cublasStrsm_64", [&] {
     return with_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, b, ldb,
                          [](auto... all) { trsm(all...); });
-  });
-}
-
-cublasStatus_t cublasDtrmm_64(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t uplo,
-                              cublasOperation_t trans, cublasDiagType_t diag, std::int64_t m,
-                              std::int64_t n, const double* alpha, const double* a,
-                              std::int64_t lda, const double* b, std::int64_t ldb, double* c,
-                              std::int64_t ldc) {
-  return blas_call("cublasDtrmm_64", [&] {
-    return with_triangle(handle, side, uplo, trans, diag, m, n, alpha, a, lda, b, ldb, c, ldc,
-                         [](auto... all) { trmm(all...); });
   });
 }
 

@@ -182,19 +182,6 @@ cublasStatus_t cublasLtMatrixLayoutInit(cublasLtMatrixLayout_t layout, cudaDataT
   });
 }
 
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
-                                                cublasLtMatrixLayoutAttribute_t attribute,
-                                                const void* value, std::size_t bytes) {
-  return blas_call("cublasLtMatrixLayoutSetAttribute", [&] {
-    auto order = CUBLASLT_ORDER_COL;
-    if (layout == nullptr || attribute != CUBLASLT_MATRIX_LAYOUT_ORDER ||
-        set(order, value, bytes) != CUBLAS_STATUS_SUCCESS) {
-      return CUBLAS_STATUS_INVALID_VALUE;
-    }
-    return order == CUBLASLT_ORDER_COL ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
-  });
-}
-
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
   return blas_call("cublasLtMatmulPreferenceCreate", [&] { return make(preference); });
 }

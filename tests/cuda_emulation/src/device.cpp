@@ -10,7 +10,7 @@ using namespace speedwell::emulation;
 
 namespace {
 
-constexpr int l2_bytes = 1 << 20;
+constexpr int capability = 9;
 
 int& device_of_thread() {
   static thread_local int device = 0;
@@ -59,36 +59,6 @@ const ErrorName& named(cudaError_t error) {
   return *(std::end(names) - 1);
 }
 
-int attribute_of(cudaDeviceAttr attribute, int device) {
-  switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return 1024;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      return 48 << 10;
-    case cudaDevAttrWarpSize:
-      return warpSize;
-    case cudaDevAttrMultiProcessorCount:
-      return state().settings.multiprocessors;
-    case cudaDevAttrL2CacheSize:
-      return l2_bytes;
-    case cudaDevAttrPciBusId:
-      return device + 1;
-    case cudaDevAttrComputeCapabilityMajor:
-      return 9;
-    case cudaDevAttrClockRate:
-    case cudaDevAttrMemoryClockRate:
-      return 1000000;
-    case cudaDevAttrGlobalMemoryBusWidth:
-      return 64;
-    case cudaDevAttrPciDeviceId:
-    case cudaDevAttrPciDomainId:
-    case cudaDevAttrComputeCapabilityMinor:
-      return 0;
-  }
-  return 0;
-}
-
 }  // namespace
 
 cudaError_t speedwell::emulation::current_device(int& device) {
@@ -101,11 +71,6 @@ const char* cudaGetErrorName(cudaError_t error) {
 }
 const char* cudaGetErrorString(cudaError_t error) {
   return named(error).text;
-}
-
-cudaError_t cudaPeekAtLastError() {
-  const std::lock_guard lock(state().mutex);
-  return state().last;
 }
 
 cudaError_t cudaGetLastError() {
@@ -130,10 +95,6 @@ cudaError_t cudaSetDevice(int device) {
   });
 }
 
-cudaError_t cudaGetDevice(int* device) {
-  return call("cudaGetDevice", [&] { return current_device(*device); });
-}
-
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return call("cudaGetDeviceProperties", [&] {
     if (const auto error = check_device(device)) return error;
@@ -142,22 +103,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     std::memcpy(properties->uuid.bytes, "emulated", 8);
     std::memcpy(properties->uuid.bytes + 12, &device, sizeof(device));
     properties->totalGlobalMem = state().settings.memory;
-    properties->sharedMemPerBlock = 48 << 10;
-    properties->regsPerBlock = 1 << 16;
-    properties->warpSize = warpSize;
-    properties->maxThreadsPerBlock = properties->maxThreadsPerMultiProcessor = 1024;
-    for (int& dimension : properties->maxThreadsDim) dimension = 1024;
-    properties->maxThreadsDim[2] = 64;
-    for (int& dimension : properties->maxGridSize) dimension = 65535;
-    properties->maxGridSize[0] = 2147483647;
-    properties->major = 9;
+    properties->major = capability;
     properties->multiProcessorCount = state().settings.multiprocessors;
-    properties->pciBusID = device + 1;
     properties->sharedMemPerBlockOptin = most_dynamic_shared;
-    properties->asyncEngineCount = 2;
-    properties->unifiedAddressing = 1;
-    properties->memoryBusWidth = 64;
-    properties->l2CacheSize = l2_bytes;
     return cudaSuccess;
   });
 }
@@ -165,16 +113,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   return call("cudaDeviceGetAttribute", [&] {
     if (const auto error = check_device(device)) return error;
-    *value = attribute_of(attribute, device);
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
-  return call("cudaDeviceGetPCIBusId", [&] {
-    if (const auto error = check_device(device)) return error;
-    if (length < 13) return cudaErrorInvalidValue;
-    std::snprintf(id, static_cast<std::size_t>(length), "0000:%02X:00.0", (device + 1) & 0xff);
+    *value =
+        attribute == cudaDevAttrMultiProcessorCount ? state().settings.multiprocessors : capability;
     return cudaSuccess;
   });
 }

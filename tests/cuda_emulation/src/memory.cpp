@@ -162,22 +162,11 @@ cudaError_t copy(Copy what, cudaMemcpyKind kind, CUstream_st* stream) {
   return cudaSuccess;
 }
 
-cudaError_t fill(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height,
-                 CUstream_st* stream) {
+cudaError_t fill(void* to, int value, std::size_t bytes, CUstream_st* stream) {
   if (!known(stream)) return cudaErrorInvalidResourceHandle;
-  if (width > pitch) return cudaErrorInvalidValue;
-  if (width == 0 || height == 0) return cudaSuccess;
-  const Copy what{static_cast<Bytes*>(to), pitch, nullptr, 0, width, height};
-  if (width > too_much || height > too_much / pitch ||
-      place_of(to, what.extent(pitch)) != Place::device) {
-    return cudaErrorInvalidValue;
-  }
-  enqueue(stream, {[what, value] {
-                     for (std::size_t row = 0; row < what.height; ++row) {
-                       std::memset(what.to + row * what.to_pitch, value, what.width);
-                     }
-                   },
-                   {}});
+  if (bytes == 0) return cudaSuccess;
+  if (place_of(to, bytes) != Place::device) return cudaErrorInvalidValue;
+  enqueue(stream, {[=] { std::memset(to, value, bytes); }, {}});
   return cudaSuccess;
 }
 
@@ -240,13 +229,6 @@ cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) {
   });
 }
 
-cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
-  return call("cudaHostAlloc", [&] {
-    if (flags > 7) return cudaErrorInvalidValue;
-    return allocate(pointer, bytes, -1);
-  });
-}
-
 cudaError_t cudaFreeHost(void* pointer) {
   return release("cudaFreeHost", [&] { return give_back(pointer, false); });
 }
@@ -303,10 +285,5 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  return call("cudaMemsetAsync", [&] { return fill(to, bytes, value, bytes, 1, stream); });
-}
-
-cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
-                              std::size_t height, cudaStream_t stream) {
-  return call("cudaMemset2DAsync", [&] { return fill(to, pitch, value, width, height, stream); });
+  return call("cudaMemsetAsync", [&] { return fill(to, value, bytes, stream); });
 }

@@ -353,12 +353,6 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
   });
 }
 
-ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
-  if (comm == nullptr || count == nullptr) return ncclInvalidArgument;
-  *count = comm->group->ranks;
-  return ncclSuccess;
-}
-
 ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t stream) {
   return nccl_call("ncclBroadcast", [&] {
@@ -487,8 +481,4 @@ void* speedwell::emulation::dlsym(void*, const char* function) {
   const bool lacks = is_wrong("lacks") && state().settings.nccl_detail == function;
   const auto found = functions.find(function);
   return lacks || found == functions.end() ? nullptr : found->second;
-}
-
-const char* ncclGetLastError(ncclComm_t) {
-  return "";
 }
