@@ -24,7 +24,6 @@ namespace speedwell::python {
 namespace {
 
 using Indices = nb::ndarray<nb::numpy, const std::int64_t, nb::ndim<1>>;
-using Block = nb::ndarray<nb::numpy, double, nb::ndim<2>, nb::f_contig>;
 
 const double* doubles(std::uintptr_t address) {
   return reinterpret_cast<const double*>(address);

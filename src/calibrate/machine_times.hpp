@@ -21,7 +21,6 @@ class MachineTimes {
   MachineTimes(const Machine& machine, double seconds);
 
   const Machine& machine() const { return machine_; }
-  double seconds() const { return seconds_; }
   /// Bytes that a rank may use at a time: a quarter of those that are free.
   double room() const;
 

@@ -201,10 +201,6 @@ std::string_view name(OperationKind kind) {
   return word_of(operation_kinds, kind);
 }
 
-std::string_view name(Topology topology) {
-  return word_of(topologies, topology);
-}
-
 const OperationModel& DeviceModel::of(OperationKind kind, Precision precision) const {
   if (const auto found = operations.find({kind, precision}); found != operations.end())
     return found->second;

@@ -128,8 +128,6 @@ struct MachineModel {
 std::string_view name(Origin origin);
 /// The word of a machine file, such as "vector-product".
 std::string_view name(OperationKind kind);
-/// The word of a machine file: "single", "star", "fat-tree" or "dragonfly".
-std::string_view name(Topology topology);
 
 /// Reads a machine from JSON text. @param where for messages: the file's name
 /// @throws UsageError, in one line: the key path or the line, what is wrong and what is allowed

@@ -277,7 +277,6 @@ class Refinement {
       std::size_t place = 0;
       keep_if(block, [&](Column& c) {
         const GmresCycle& cycle = cycles[place++];
-        c.outcome.gmres_residual = cycle.residuals().back();
         // A full cycle that has gained too little ends the attempt.
         const bool in_vain = c.slow.times > 0 && cycle.steps() == restart;
         return sharpens(c) || (!in_vain && !done(c) && c.slow.times < 2 && c.finite());

@@ -94,8 +94,6 @@ struct RefineOutcome {
   bool converged = false;  ///< whether the error of x is small enough
   /// Solves that were forecast to be still needed when the refinement gave up; 0: it did not.
   double forecast = 0;
-  /// ||z - B d|| / ||z|| of the last GMRES cycle (see GmresCycle); 1 without one.
-  double gmres_residual = 1;
   bool forward = false;  ///< whether x itself was refined
   // With `forward` alone ------------------------------------------------------------
   Vector low{};       ///< x + low is the solution before it was rounded to x

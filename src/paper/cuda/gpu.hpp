@@ -35,8 +35,8 @@ void launch(cudaStream_t stream, Load load);
 
 /// An operation of the table that is bound by arithmetic. @param bytes that it moves at least
 /// @param part of the multiprocessors that it may use
-Load arithmetic(const DeviceModel& device, const OperationModel& model, double work, double m,
-                double n, double k, double bytes = 0, double part = 1);
+Load arithmetic(const OperationModel& model, double work, double m, double n, double k,
+                double bytes = 0, double part = 1);
 /// An operation of the table that is bound by memory: it saturates the bandwidth with a part of the
 /// multiprocessors.
 Load traffic(const DeviceModel& device, OperationKind kind, Precision precision, double m,

@@ -50,8 +50,7 @@ cudaError_t make(cudaStream_t stream, OperationKind kind, Precision precision, s
   if (rows == 0 || columns == 0) return cudaSuccess;
   const auto m = static_cast<double>(rows);
   const auto n = static_cast<double>(columns);
-  const DeviceModel& device = device_of(stream);
-  launch(stream, arithmetic(device, device.of(kind, precision), m * n, m, n, 1));
+  launch(stream, arithmetic(device_of(stream).of(kind, precision), m * n, m, n, 1));
   return cudaSuccess;
 }
 

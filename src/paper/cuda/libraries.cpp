@@ -48,7 +48,7 @@ void launch_triangle(cublasHandle_t handle, cublasSideMode_t side, Precision pre
   const double part = handle->multiprocessors > 0
                           ? static_cast<double>(handle->multiprocessors) / device.multiprocessors
                           : 1;
-  launch(handle->stream, arithmetic(device, device.of(OperationKind::solve_left, precision),
+  launch(handle->stream, arithmetic(device.of(OperationKind::solve_left, precision),
                                     parts * parts * others * order * order, 1, others, order,
                                     element * (order * order / 2 + 2 * order * others), part));
 }

@@ -22,8 +22,8 @@ void launch(cudaStream_t stream, Load load) {
   stream->last = nullptr;
 }
 
-Load arithmetic(const DeviceModel&, const OperationModel& model, double work, double m, double n,
-                double k, double bytes, double part) {
+Load arithmetic(const OperationModel& model, double work, double m, double n, double k,
+                double bytes, double part) {
   return {.compute = model.seconds(work, m, n, k), .bytes = bytes, .part = part};
 }
 
@@ -46,8 +46,7 @@ void launch_product(cudaStream_t stream, const OperationModel& model, double ele
       multiprocessors > 0
           ? std::min(1., static_cast<double>(multiprocessors) / device.multiprocessors)
           : 1;
-  launch(stream,
-         arithmetic(device, model, 2 * rows * columns * width, rows, columns, width, bytes, part));
+  launch(stream, arithmetic(model, 2 * rows * columns * width, rows, columns, width, bytes, part));
 }
 
 namespace {
