@@ -185,34 +185,39 @@ def test_warnings_without_scipy(how):
 
 @pytest.fixture
 def ctrl_c():
-    """A process that a shell has started in the background ignores SIGINT."""
+    """Sends SIGINT after so many seconds. What a shell starts in the background ignores it else."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield lambda: threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    def after(seconds=1.0):
+        threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    yield after
     signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.parametrize("precision", ["fp32", "fp64"])
-def test_ctrl_c_ends_a_long_solve(precision, ctrl_c):
-    n = 10000
+# The last one is solved without a machine, by panels of some tenths of a second.
+@pytest.mark.parametrize(
+    ("n", "columns", "precision"), [(5000, 1, "fp32"), (5000, 1, "fp64"), (7500, 300, "auto")]
+)
+def test_ctrl_c_ends_a_solve(n, columns, precision, ctrl_c):
     a = np.random.default_rng(1).random((n, n), dtype=np.float32).astype(np.float64)
-    ctrl_c()
-    begin = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        speedwell.solve(a, np.ones(n), precision=precision)
-    assert time.perf_counter() - begin < 4, "a solve takes longer"
-    b = np.ones(900)
-    np.testing.assert_allclose(a[:900, :900] @ speedwell.solve(a[:900, :900], b), b, atol=1e-6)
+    b = np.ones((n, columns))
 
+    def seconds():
+        begin = time.perf_counter()
+        try:
+            speedwell.solve(a, b, precision=precision)
+        except KeyboardInterrupt:
+            return time.perf_counter() - begin, True
+        return time.perf_counter() - begin, False
 
-def test_ctrl_c_ends_a_solve_for_many_right_hand_sides(ctrl_c):
-    n = 7500
-    a = np.random.default_rng(1).random((n, n), dtype=np.float32).astype(np.float64)
-    b = np.ones((n, 300))
-    ctrl_c()
-    begin = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt):
-        speedwell.solve(a, b)
-    assert time.perf_counter() - begin < 2.5, "a solve takes longer"
+    whole, _ = seconds()
+    ctrl_c(0.3 * whole)
+    ended, interrupted = seconds()
+    assert interrupted
+    assert ended < 0.8 * whole, f"a whole solve takes {whole:.2f} s"
+    c = np.ones(900)
+    np.testing.assert_allclose(a[:900, :900] @ speedwell.solve(a[:900, :900], c), c, atol=1e-6)
 
 
 def test_ctrl_c_ends_a_benchmark(ctrl_c):
