@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # speedwell_layer(name [QUICKLY] [SOURCES ...] [DEPENDS ...] [PRIVATE ...]): one folder, one static library
 # speedwell_<name>, which is compiled where something is linked to it. SOURCES: all of the folder where
-# they are not given. QUICKLY: speedwell_quickly_compiled.
+# they are not given. QUICKLY: for code that runs once in a run.
 add_library(speedwell_flags INTERFACE)
 set(cxx_options
   -ffp-contract=off  # the same bits from every instruction set
@@ -29,24 +29,36 @@ target_compile_definitions(speedwell_flags INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP
 target_include_directories(speedwell_flags INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/kernels)
 
-# For code that runs once in a run, and for tests: compiling it takes longer than running it.
+# Headers of others that most of the code includes take longer to parse than it does: they are parsed
+# once for code that runs often, and once for code that runs once in a run, as tests do: compiling
+# that takes longer than running it. All of the former is compiled for OpenMP, so that one serves.
+set(standard_headers <algorithm> <array> <bit> <charconv> <chrono> <cmath> <complex> <cstdint> <filesystem>
+    <fstream> <functional> <limits> <map> <memory> <numeric> <optional> <span> <sstream> <string> <string_view>
+    <utility> <variant> <vector>)
+set(for_ccache $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 set(speedwell_quickly_compiled $<$<CONFIG:Release>:-O1>)
-# The headers of others that most of this code includes, which take longer to parse than it does, are
-# parsed once. -fpch-preprocess: for ccache.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/precompiled.cpp CONTENT "")
-add_library(speedwell_precompiled OBJECT EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/generated/precompiled.cpp)
-target_link_libraries(speedwell_precompiled PRIVATE speedwell_flags fmt::fmt nlohmann_json::nlohmann_json)
-target_precompile_headers(speedwell_precompiled PRIVATE <algorithm> <array> <charconv> <chrono> <cmath>
-  <filesystem> <fmt/format.h> <fmt/ranges.h> <fstream> <functional> <map> <memory> <nlohmann/json.hpp>
-  <optional> <span> <sstream> <string> <string_view> <utility> <variant> <vector>)
 
-set(quickly ${speedwell_quickly_compiled} $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-target_compile_options(speedwell_precompiled PRIVATE ${quickly})
+# speedwell_headers(name OPTIONS options... HEADERS headers... LINKS libraries...): what targets with these
+# options take by speedwell_compile().
+function(speedwell_headers name)
+  cmake_parse_arguments(ARG "" "" "OPTIONS;HEADERS;LINKS" ${ARGN})
+  add_library(speedwell_headers_${name} OBJECT EXCLUDE_FROM_ALL
+              ${PROJECT_BINARY_DIR}/generated/precompiled.cpp)
+  set_target_properties(speedwell_headers_${name} PROPERTIES SPEEDWELL_OPTIONS "${ARG_OPTIONS};${for_ccache}")
+  target_link_libraries(speedwell_headers_${name} PRIVATE speedwell_flags ${ARG_LINKS})
+  target_compile_options(speedwell_headers_${name} PRIVATE ${ARG_OPTIONS} ${for_ccache})
+  target_precompile_headers(speedwell_headers_${name} PRIVATE ${ARG_HEADERS})
+endfunction()
+speedwell_headers(often OPTIONS ${OpenMP_CXX_FLAGS} HEADERS ${standard_headers})
+speedwell_headers(quickly OPTIONS ${speedwell_quickly_compiled} LINKS fmt::fmt nlohmann_json::nlohmann_json
+                  HEADERS ${standard_headers} <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>)
 
-# speedwell_compile_quickly(target)
-function(speedwell_compile_quickly target)
-  target_compile_options(${target} PRIVATE ${quickly})
-  target_precompile_headers(${target} REUSE_FROM speedwell_precompiled)
+# speedwell_compile(target often|quickly)
+function(speedwell_compile target how)
+  get_target_property(options speedwell_headers_${how} SPEEDWELL_OPTIONS)
+  target_compile_options(${target} PRIVATE ${options})
+  target_precompile_headers(${target} REUSE_FROM speedwell_headers_${how})
 endfunction()
 
 function(speedwell_layer name)
@@ -60,6 +72,8 @@ function(speedwell_layer name)
   add_library(speedwell_${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
   target_link_libraries(speedwell_${name} PUBLIC speedwell_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE})
   if(ARG_QUICKLY)
-    speedwell_compile_quickly(speedwell_${name})
+    speedwell_compile(speedwell_${name} quickly)
+  else()
+    speedwell_compile(speedwell_${name} often)
   endif()
 endfunction()
