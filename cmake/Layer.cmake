@@ -35,7 +35,7 @@ target_include_directories(speedwell_flags INTERFACE
 set(standard_headers <algorithm> <array> <bit> <charconv> <chrono> <cmath> <complex> <cstdint> <filesystem>
     <fstream> <functional> <limits> <map> <memory> <numeric> <optional> <span> <sstream> <string> <string_view>
     <utility> <variant> <vector>)
-set(for_ccache $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+set(speedwell_for_ccache $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 set(speedwell_quickly_compiled $<$<CONFIG:Release>:-O1>)
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/precompiled.cpp CONTENT "")
 
@@ -45,9 +45,8 @@ function(speedwell_headers name)
   cmake_parse_arguments(ARG "" "" "OPTIONS;HEADERS;LINKS" ${ARGN})
   add_library(speedwell_headers_${name} OBJECT EXCLUDE_FROM_ALL
               ${PROJECT_BINARY_DIR}/generated/precompiled.cpp)
-  set_target_properties(speedwell_headers_${name} PROPERTIES SPEEDWELL_OPTIONS "${ARG_OPTIONS};${for_ccache}")
   target_link_libraries(speedwell_headers_${name} PRIVATE speedwell_flags ${ARG_LINKS})
-  target_compile_options(speedwell_headers_${name} PRIVATE ${ARG_OPTIONS} ${for_ccache})
+  target_compile_options(speedwell_headers_${name} PRIVATE ${ARG_OPTIONS} ${speedwell_for_ccache})
   target_precompile_headers(speedwell_headers_${name} PRIVATE ${ARG_HEADERS})
 endfunction()
 speedwell_headers(often OPTIONS ${OpenMP_CXX_FLAGS} HEADERS ${standard_headers})
@@ -56,7 +55,7 @@ speedwell_headers(quickly OPTIONS ${speedwell_quickly_compiled} LINKS fmt::fmt n
 
 # speedwell_compile(target often|quickly)
 function(speedwell_compile target how)
-  get_target_property(options speedwell_headers_${how} SPEEDWELL_OPTIONS)
+  get_target_property(options speedwell_headers_${how} COMPILE_OPTIONS)
   target_compile_options(${target} PRIVATE ${options})
   target_precompile_headers(${target} REUSE_FROM speedwell_headers_${how})
 endfunction()
