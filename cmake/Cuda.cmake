@@ -74,6 +74,6 @@ endfunction()
 
 # The sources of the CUDA device: for GPUs, for emulated ones, and for simulated machines.
 set(speedwell_cuda_device blas blas_emulation check cuda_device cuda_diagonal cuda_pivoting
-                       cuda_refinement cuda_sharing cuda_solves cuda_trials gpu_memory green_parts lane
-                       launch_grid nccl_api peers product_call product_trials products variants)
+                       cuda_refinement cuda_sharing cuda_solves cuda_trials gpu_memory gpu_resources
+                       green_parts lane launch_grid nccl_api peers product_call product_trials products variants)
 list(TRANSFORM speedwell_cuda_device REPLACE "(.+)" "device/cuda/\\1.cpp")

@@ -133,6 +133,8 @@ module speedwell
       import
       type(c_ptr), value :: factors
     end subroutine
+    subroutine speedwell_release() bind(c)
+    end subroutine
   end interface
 
   !> info = speedwell_solve(a, b): solves A x = b on this process alone, and writes x over b, a

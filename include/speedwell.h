@@ -299,6 +299,9 @@ SPEEDWELL_API const char* speedwell_last_error(void);
 ///         Other ranks may wait for it for ever, so the program should end them all (MPI_Abort).
 ///         -1 where every rank's call returned the same, or nothing went wrong.
 SPEEDWELL_API int speedwell_last_error_rank(void);
+/// Gives back what calls of this process alone have kept on GPUs for later ones: streams, handles,
+/// and at most an eighth of each GPU's memory.
+SPEEDWELL_API void speedwell_release(void);
 /// @return The version of the library that the program runs with, such as "0.1.0".
 SPEEDWELL_API const char* speedwell_version(void);
 

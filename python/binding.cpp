@@ -111,6 +111,7 @@ void bind_all(nb::module_& module) {
   nb::register_exception_translator(&translate);
   module.doc() = "Speedwell's C++ library. Its users are the other modules of the package.";
   module.def("describe", &describe);
+  module.def("release", &speedwell::release, nb::call_guard<nb::gil_scoped_release>());
   module.def("rank", [](std::uintptr_t comm) { return rank_in(communicator(comm)); });
   module.def("ranks", [](std::uintptr_t comm) { return ranks_in(communicator(comm)); });
   module.def("end_calls", [](bool end) { calls_end() = end; });

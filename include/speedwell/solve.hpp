@@ -160,4 +160,9 @@ SPEEDWELL_API Solution solve(const Matrix& a, const RightHandSide& b,
                              const ProgressFunction& progress = {},
                              const InterruptFunction& interrupt = {});
 
+/// Gives back what solves of this process alone have kept on GPUs for later ones: streams, handles,
+/// and at most an eighth of each GPU's memory. The next solve makes them anew. Without a GPU,
+/// nothing is done.
+SPEEDWELL_API void release();
+
 }  // namespace speedwell

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 # First _blas, which looks at the limit of the address space before NumPy is there.
 from . import _blas, _errors
 from ._benchmark import hpl, mxp, predict
-from ._core import describe
+from ._core import describe, release
 from ._distributed import BlockCyclic, BlockCyclicArray
 from ._errors import AccuracyError, Fault, Interrupted, SingularMatrixError
 from ._linalg import FactorizationStack, det, inv, lu_factor, lu_solve, slogdet
@@ -52,6 +52,7 @@ __all__ = [
     "lu_solve",
     "mxp",
     "predict",
+    "release",
     "slogdet",
     "solve",
 ]

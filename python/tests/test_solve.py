@@ -308,6 +308,15 @@ def test_what_does_not_fit():
         speedwell.factor(lambda i, j: i - j, n=10**7)
 
 
+def test_release_leaves_factors_and_later_solves():
+    a = np.eye(700) + np.ones((700, 700)) / 700
+    factors = speedwell.factor(a)
+    speedwell.release()
+    x = factors.solve(np.ones(700))
+    speedwell.release()
+    assert np.array_equal(speedwell.factor(a).solve(np.ones(700)), x)
+
+
 @pytest.mark.skipif(speedwell.describe()["gpus"] > 0, reason="there is a GPU")
 def test_no_gpu():
     with pytest.raises(ValueError, match="cuda"):

@@ -462,6 +462,10 @@ int speedwell_last_error_rank(void) {
   return last_error().rank;
 }
 
+void speedwell_release(void) {
+  speedwell::release();
+}
+
 const char* speedwell_version(void) {
   return SPEEDWELL_VERSION;
 }

@@ -447,6 +447,7 @@ struct DeviceOptions {
   int gpu = 0;                        ///< ordinal of the GPU among those that this process sees
   int reserved = -1;  ///< multiprocessors that updates leave to panels; -1: as share() says
   Fp64Products fp64 = Fp64Products::native;    ///< of updates; a CPU device has native ones alone
+  bool alone = false;  ///< no other rank: what a GPU needs is kept for the next device
   const RunContext& run = RunContext::none();  ///< in which it works
 };
 
@@ -462,5 +463,7 @@ std::string why_no_gpus();
 /// Whether this is memory of a GPU that the host cannot read. False where neither Speedwell nor the
 /// caller has loaded CUDA.
 bool in_gpu_memory(const void* data);
+/// Gives back what devices of GPUs have kept for later ones of this process (DeviceOptions::alone).
+void release_gpus();
 
 }  // namespace speedwell

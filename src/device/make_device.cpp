@@ -28,6 +28,10 @@ bool in_gpu_memory(const void* data) {
   return data != nullptr && cuda_has_alone(data);
 }
 
+void release_gpus() {
+  cuda_release();
+}
+
 std::string why_no_gpus() {
   return cuda_devices().why_none;
 }

@@ -29,11 +29,17 @@ namespace {
 
 class PaperGpu final : public CudaDevice {
  public:
-  explicit PaperGpu(const DeviceOptions& options) : CudaDevice(options) {}
+  explicit PaperGpu(const DeviceOptions& options) : CudaDevice(of_one_run(options)) {}
   std::string description() const override { return paper::self().device().name + ", simulated"; }
   std::string fp64_products() const override { return {}; }  // no library decides
   std::optional<Paper> on_paper() const override {
     return paper::paper_of(*paper::self().scenario);
+  }
+
+ private:
+  static DeviceOptions of_one_run(DeviceOptions options) {
+    options.alone = false;
+    return options;
   }
 };
 
@@ -72,6 +78,7 @@ CudaDevices gpus_here() {
 bool in_gpu_memory(const void*) {
   return false;
 }
+void release_gpus() {}
 std::string why_no_gpus() {
   return "";
 }

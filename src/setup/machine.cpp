@@ -156,6 +156,7 @@ void MachineChoice::choose_device() {
                         .gpu = cuda ? gpu_of(node_rank, gpus, o.gpus) : 0,
                         .reserved = o.reserve,
                         .fp64 = o.fp64,
+                        .alone = all_.size() == 1,
                         .run = all_.run()});
   });
   facts_.device = all_.all_gather(device_->description()).front();

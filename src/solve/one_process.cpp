@@ -5,6 +5,7 @@
 #include <speedwell/solve.hpp>
 
 #include "comm/mpi_start.hpp"
+#include "device/device.hpp"
 
 namespace speedwell {
 
@@ -31,6 +32,10 @@ Factorization::Factorization(const Matrix& a, const SolveOptions& options,
 Solution solve(const Matrix& a, const RightHandSide& b, const SolveOptions& options,
                const ProgressFunction& progress, const InterruptFunction& interrupt) {
   return solve(started(), a, b, alone(options), progress, interrupt);
+}
+
+void release() {
+  release_gpus();
 }
 
 }  // namespace speedwell

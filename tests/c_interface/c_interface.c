@@ -587,6 +587,7 @@ int main(int argc, char** argv) {
   to_last_digit(SPEEDWELL_FORWARD);
   to_last_digit(SPEEDWELL_CERTIFIED);
   factors_alone();
+  speedwell_release();
   together();
   failures += failures_of_complex();
   doubts_together();

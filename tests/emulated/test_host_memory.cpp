@@ -159,6 +159,7 @@ TEST_CASE("a whole solution on a GPU holds no copy of A in host memory", "[memor
         solve(MPI_COMM_WORLD, Matrix::from_function(n, element), RightHandSide::of_ones(), options);
     CHECK(s.converged);
   });
-  CHECK(static_cast<std::int64_t>(taken) < part_bytes(grid, n, 64) * 3 / 4);
+  // The pinned piece on the way to the GPU, an eighth of A, stays for the next solve.
+  CHECK(static_cast<std::int64_t>(taken) < part_bytes(grid, n, 64) * (6 + 1) / 8);
 }
 }  // namespace speedwell::test::host_memory_tests

@@ -44,7 +44,8 @@ TEST_CASE("a refused allocation of a rank alone is OutOfMemory, and the next sol
   long refused = 0;
   for (long call = 1; call <= calls; ++call) {
     CAPTURE(call);
-    const std::string failure = "cudaMalloc:" + std::to_string(call) + ":2";
+    // And the second try, for which what was kept is given up.
+    const std::string failure = "cudaMalloc:" + std::to_string(call) + ":2:2";
     setenv("SPEEDWELL_EMULATED_FAILURE", failure.c_str(), 1);
     emulation::restart();
     try {

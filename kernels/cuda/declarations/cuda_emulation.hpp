@@ -11,9 +11,9 @@
 ///   SPEEDWELL_EMULATION_ORDER: high-first or low-first: streams of high (low) priority alone run
 ///     as long as any of their tasks can, with what these wait for; and nothing runs before the
 ///     host waits for it (any)
-///   SPEEDWELL_EMULATED_FAILURE: FUNCTION:CALL[:ERROR], that call of it fails, by default with
-///     cudaErrorLaunchFailure, and all calls after it; with cudaErrorMemoryAllocation (2) that one
-///     alone
+///   SPEEDWELL_EMULATED_FAILURE: FUNCTION:CALL[:ERROR[:TIMES]], that call of it fails, by default
+///     with cudaErrorLaunchFailure, and all calls after it; with cudaErrorMemoryAllocation (2) so
+///     many calls (1), and none after them
 ///   SPEEDWELL_EMULATED_ALGORITHMS: [x][i][gBLOCKS/]MS[:ROWS],...: what cuBLASLt's heuristic
 ///     offers, in its order: algorithms that take MS milliseconds longer than the arithmetic, for
 ///     results of at most ROWS rows; x: it is refused when it runs; i: it sums parts of K in place;
@@ -31,12 +31,15 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 
 namespace speedwell::emulation {
 
 /// Reads the environment again and forgets errors and the counts of calls; work in the streams is
 /// completed first. Memory stays.
 void restart();
+/// What restart() calls first: whoever keeps something of the GPU's from run to run gives it back.
+std::function<void()>& before_restart();
 
 /// What finds NCCL and functions of cuBLAS, as those of <dlfcn.h>.
 void* dlopen(const char* library, int flags);

@@ -11,21 +11,22 @@ namespace speedwell {
 
 namespace {
 
-int& gpu_in_use() {
-  thread_local int gpu = -1;
-  return gpu;
-}
+thread_local int selected = -1;
 
 [[noreturn]] void fail(const std::string& error, const char* call, const char* file, int line) {
   const std::string_view path = file;
-  throw Fault(fmt::format("{} failed on GPU {}: {} ({}:{})", call, gpu_in_use(), error,
+  throw Fault(fmt::format("{} failed on GPU {}: {} ({}:{})", call, selected, error,
                           path.substr(path.find_last_of('/') + 1), line));
 }
 
 }  // namespace
 
+int gpu_in_use() {
+  return selected;
+}
+
 void use_gpu(int gpu) {
-  gpu_in_use() = gpu;
+  selected = gpu;
   check(cudaSetDevice(gpu), "cudaSetDevice");
 }
 

@@ -13,6 +13,8 @@ namespace speedwell {
 /// Selects the GPU of this thread's calls, and remembers its number for messages: CUDA cannot be
 /// asked for it after an error.
 void use_gpu(int gpu);
+/// The GPU that use_gpu() has selected; -1: none yet.
+int gpu_in_use();
 
 /// @throws Fault unless `error` is cudaSuccess. @param call name of the function that returned it
 void check(cudaError_t error, const char* call, const char* file = __builtin_FILE(),

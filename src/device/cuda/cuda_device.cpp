@@ -17,7 +17,6 @@
 #include "device/cuda/check.hpp"
 #include "device/cuda/peers.hpp"
 #include "device/emulation_workspace.hpp"
-#include "device/out_of_memory.hpp"
 
 namespace speedwell {
 
@@ -72,39 +71,39 @@ class CudaEvent final : public Event {
   cudaEvent_t event_ = nullptr;
 };
 
-// A queue on a lane of the pool; the destructor gives the lane back.
+// A queue on a lane of the resources; the destructor gives the lane back.
 class CudaQueue final : public Queue {
  public:
-  CudaQueue(std::unique_ptr<Lane> lane, std::shared_ptr<LanePool> pool,
-            std::shared_ptr<Peers> peers)
-      : lane_(std::move(lane)), pool_(std::move(pool)), peers_(std::move(peers)) {
-    peers_->add(*lane_);
+  CudaQueue(Lane& lane, std::shared_ptr<GpuResources> resources, std::shared_ptr<Peers> peers)
+      : lane_(lane), resources_(std::move(resources)), peers_(std::move(peers)) {
+    peers_->add(lane_);
+    lane_.taken = true;
   }
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
   ~CudaQueue() override {
     peers_->drain();
-    cudaStreamSynchronize(lane_->stream());
-    peers_->remove(*lane_);
-    pool_->push_back(std::move(lane_));
+    cudaStreamSynchronize(lane_.stream());
+    peers_->remove(lane_);
+    lane_.taken = false;
   }
 
   void synchronize() override {
-    const cudaStream_t stream = lane_->stream();
+    const cudaStream_t stream = lane_.stream();
     peers_->wait(
         "cudaStreamSynchronize", [stream] { return cudaStreamQuery(stream); },
         [stream] { return cudaStreamSynchronize(stream); });
   }
-  EventPtr record() override { return std::make_shared<CudaEvent>(lane_->stream(), peers_); }
+  EventPtr record() override { return std::make_shared<CudaEvent>(lane_.stream(), peers_); }
   void wait(const Event& event) override {
-    check(cudaStreamWaitEvent(lane_->stream(), static_cast<const CudaEvent&>(event).get(), 0),
+    check(cudaStreamWaitEvent(lane_.stream(), static_cast<const CudaEvent&>(event).get(), 0),
           "cudaStreamWaitEvent");
   }
-  Lane& lane() const { return *lane_; }
+  Lane& lane() const { return lane_; }
 
  private:
-  std::unique_ptr<Lane> lane_;
-  std::shared_ptr<LanePool> pool_;
+  Lane& lane_;
+  std::shared_ptr<GpuResources> resources_;
   std::shared_ptr<Peers> peers_;
 };
 
@@ -143,26 +142,24 @@ CudaDevice::CudaDevice(const DeviceOptions& options)
       gpu_(options.gpu),
       reserved_(options.reserved),
       fp64_(options.fp64),
-      memory_(std::make_shared<GpuMemory>()),
       variants_(options.gpu),
-      pool_(std::make_shared<LanePool>()),
       peers_(std::make_shared<Peers>(options.run)) {
   const CudaDevices found = gpus_here();
   if (found.count == 0) throw UsageError("--device cuda is not allowed: " + found.why_none);
   if (gpu_ < 0 || gpu_ >= found.count)
     throw UsageError(fmt::format("GPU {} is not there; allowed: 0 to {}", gpu_, found.count - 1));
   use_gpu(gpu_);
-  check(cudaGetDeviceProperties(&properties_, gpu_), "cudaGetDeviceProperties");
-  if (properties_.major < least_capability)
+  resources_ = options.alone ? kept_resources(gpu_) : std::make_shared<GpuResources>(gpu_);
+  resources_->memory->before_free([peers = peers_] { peers->drain(); });
+  if (properties().major < least_capability)
     throw UsageError(
         fmt::format("GPU {} ({}) has compute capability {}.{}; allowed: {}.0 and later", gpu_,
-                    properties_.name, properties_.major, properties_.minor, least_capability));
+                    properties().name, properties().major, properties().minor, least_capability));
   if (fp64_ == Fp64Products::emulated && !why_no_emulation().empty())
     throw UsageError(
         fmt::format("--fp64 emulated needs cuBLAS of CUDA 13.0, update 2, or later: {}; allowed: "
                     "native",
                     why_no_emulation()));
-  products_ = std::make_unique<Products>();
 }
 
 CudaDevice::~CudaDevice() = default;
@@ -192,8 +189,8 @@ std::string CudaDevice::description() const {
   const PeerSupport peers = peer_support();
   return fmt::format(
       "{}, {} multiprocessors, {:.1f} GiB, CUDA {}, driver for {}, cuBLAS {}.{}.{}, {}{}",
-      properties_.name, properties_.multiProcessorCount,
-      static_cast<double>(properties_.totalGlobalMem) / 0x1p30, version(runtime), version(driver),
+      properties().name, properties().multiProcessorCount,
+      static_cast<double>(properties().totalGlobalMem) / 0x1p30, version(runtime), version(driver),
       blas / 10000, blas % 10000 / 100, blas % 100,
       peers.why_none.empty() ? peers.library : "no NCCL",
       fp64_ == Fp64Products::emulated ? ", FP64 products emulated" : "");
@@ -204,11 +201,12 @@ std::optional<DeviceMemory> CudaDevice::memory() const {
   std::size_t free = 0;
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-  return DeviceMemory{static_cast<std::int64_t>(free), static_cast<std::int64_t>(total),
-                      identity_of(properties_),
-                      fmt::format("GPU {} ({}, {})", gpu_, properties_.name,
-                                  identity_of(properties_).substr(0, 12)),
-                      memory_->most()};
+  const GpuMemory& own = *resources_->memory;
+  return DeviceMemory{static_cast<std::int64_t>(free) + own.kept(),
+                      static_cast<std::int64_t>(total), identity_of(properties()),
+                      fmt::format("GPU {} ({}, {})", gpu_, properties().name,
+                                  identity_of(properties()).substr(0, 12)),
+                      own.most()};
 }
 
 namespace {
@@ -242,37 +240,23 @@ void CudaDevice::synchronize_all() {
 
 Buffer CudaDevice::allocate(std::int64_t bytes) {
   use();
-  return memory_->allocate(bytes, [peers = peers_] { peers->drain(); });
+  return resources_->memory->allocate(bytes);
 }
 
 Buffer CudaDevice::allocate_host(std::int64_t bytes) {
-  if (bytes == 0) return {};
   use();
-  void* data = nullptr;
-  const cudaError_t error = cudaMallocHost(&data, static_cast<std::size_t>(bytes));
-  // The latter for sizes beyond all that the driver could map.
-  if (error == cudaErrorMemoryAllocation || error == cudaErrorInvalidValue)
-    throw out_of_memory(bytes, "of pinned host memory could not be had");
-  check(error, "cudaMallocHost");
-  return {data, bytes, [](void* p) { cudaFreeHost(p); }};
+  return resources_->pinned->allocate(bytes);
 }
 
-// Takes the free lane of this priority with the most scratch memory, so that a panel's queue gets
-// the lane of an earlier panel's queue.
 std::unique_ptr<Queue> CudaDevice::make_queue(Priority priority) {
   use();
-  auto best = pool_->end();
-  for (auto at = pool_->begin(); at != pool_->end(); ++at)
-    if ((*at)->priority() == priority &&
-        (best == pool_->end() || (*at)->scratch_bytes() > (*best)->scratch_bytes()))
-      best = at;
-  if (best == pool_->end())
-    return std::make_unique<CudaQueue>(std::make_unique<Lane>(
-                                           priority, [peers = peers_] { peers->drain(); }, memory_),
-                                       pool_, peers_);
-  std::unique_ptr<Lane> lane = std::move(*best);
-  pool_->erase(best);
-  return std::make_unique<CudaQueue>(std::move(lane), pool_, peers_);
+  auto& lanes = resources_->lanes;
+  auto free = std::ranges::find_if(lanes, [priority](const std::unique_ptr<Lane>& lane) {
+    return lane->priority() == priority && !lane->taken;
+  });
+  if (free == lanes.end())
+    free = lanes.insert(free, std::make_unique<Lane>(priority, resources_->memory));
+  return std::make_unique<CudaQueue>(**free, resources_, peers_);
 }
 
 void CudaDevice::prepare(Queue& queue, const QueueWork& work) {
@@ -394,14 +378,14 @@ void CudaDevice::update(Queue& queue, ConstAnyMatrix l, const PanelControl* l_co
           "inverse_scale");
   const auto add = [&](Reading reading, const float* factor, ConstAnyMatrix a, ConstAnyMatrix b,
                        AnyMatrix to) {
-    products_->add(on, reading, factor, factor_of(a), factor_of(b), to);
+    products().add(on, reading, factor, factor_of(a), factor_of(b), to);
   };
   for (std::int64_t j = 0; j < c.columns; j += piece) {
     const std::int64_t n = std::min(piece, c.columns - j);
     const ConstAnyMatrix right = u.block(0, j, u.rows, n);
     const AnyMatrix part = c.block(0, j, c.rows, n);
     if (wide) {
-      products_->add(on, 1, l.as<double>(), right.as<double>(), part.as<double>(),
+      products().add(on, 1, l.as<double>(), right.as<double>(), part.as<double>(),
                      products_of(on, part.as<double>(), l.columns));
     } else if (l.precision == Precision::fp16x3) {  // small products first
       add(Reading::fp16, low_alpha, l.high(), right.low(), part);

@@ -19,6 +19,7 @@
 
 #include "cuda/kernels.hpp"
 #include "device/cuda/cuda_hooks.hpp"
+#include "device/cuda/gpu_resources.hpp"
 #include "device/cuda/lane.hpp"
 #include "device/cuda/peers.hpp"
 #include "device/cuda/products.hpp"
@@ -49,9 +50,6 @@ constexpr std::int64_t complex_scratch(std::int64_t n, std::int64_t columns) {
   return 2 * n * (n + columns) * bytes_of(Precision::fp64);
 }
 
-/// The lanes that no queue uses at the moment.
-using LanePool = std::vector<std::unique_ptr<Lane>>;
-
 class CudaDevice : public Device {
  public:
   /// @throws UsageError if there is no GPU of that ordinal
@@ -64,15 +62,15 @@ class CudaDevice : public Device {
   bool native(Precision) const override { return true; }
   bool overlaps() const override { return true; }
   void share(double part) override { panel_part_ = part; }
-  void rehearse(bool on) override { products_->rehearse(on); }
-  std::vector<ProductChoice> product_choices() const override { return products_->choices(); }
+  void rehearse(bool on) override { products().rehearse(on); }
+  std::vector<ProductChoice> product_choices() const override { return products().choices(); }
   std::vector<VariantChoice> variant_choices() const override { return variants_.all(); }
   bool shares_host_memory() const override { return false; }
   bool can_read(const void* data) const override;
   void synchronize_all() override;
   std::optional<DeviceMemory> memory() const override;
 
-  void keep_memory(bool on) override { memory_->keep(on); }
+  void keep_memory(bool on) override { resources_->memory->keep(on); }
   Buffer allocate(std::int64_t bytes) override;
   Buffer allocate_host(std::int64_t bytes) override;
   std::unique_ptr<Queue> make_queue(Priority priority) override;
@@ -155,6 +153,8 @@ class CudaDevice : public Device {
 
  private:
   void use() const;
+  const cudaDeviceProp& properties() const { return resources_->properties; }
+  Products& products() const { return resources_->products; }
   int multiprocessors_for(Priority priority) const;
   int panel_multiprocessors(double part) const;
   void add_parts(Lane& lane, double least);
@@ -187,7 +187,7 @@ class CudaDevice : public Device {
   std::int64_t least_inverted(Precision triangle, std::int64_t n) const;
   std::int64_t leaf_scratch() const;
   bool inverts_blocks() const {
-    return properties_.sharedMemPerBlockOptin >= cuda::inverted_lower_bytes;
+    return properties().sharedMemPerBlockOptin >= cuda::inverted_lower_bytes;
   }
 
   // Each reserves memory for an operation, makes its trial at first, and returns the scratch memory
@@ -225,15 +225,10 @@ class CudaDevice : public Device {
   int reserved_;
   Fp64Products fp64_;
   double panel_part_ = 0;
-  std::shared_ptr<GreenParts> parts_;  // null: none are asked for yet, or there are none
-  bool parts_failed_ = false;
-  cudaDeviceProp properties_{};
-  std::shared_ptr<GpuMemory> memory_;
-  std::unique_ptr<Products> products_;
+  std::shared_ptr<GpuResources> resources_;
   Variants variants_;
   bool grown_ = false;  // an inverse has grown too much for solves
   bool grown64_ = false;
-  std::shared_ptr<LanePool> pool_;
   std::shared_ptr<Peers> peers_;
   Buffer keys_;  // of checksums: of so many rows, and of as many columns
   std::int64_t keyed_ = 0;

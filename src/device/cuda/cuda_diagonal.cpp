@@ -33,7 +33,7 @@ void CudaDevice::factor_diagonal(Queue& queue, MatrixView<float> a, std::int64_t
 void CudaDevice::factor_at_once(Lane& l, MatrixView<float> a, std::int64_t begin,
                                 FactorStatus* status) {
   const int panel = panel_multiprocessors(panel_part_);
-  const int free = panel > 0 ? panel : properties_.multiProcessorCount;
+  const int free = panel > 0 ? panel : properties().multiProcessorCount;
   check(cuda::factor_block(l.stream(), a, begin, cuda::factor_blocks_at_once * free,
                            l.scratch(cuda::factor_block_scratch(a.rows)), &status->bad_pivot,
                            &status->stuck),
@@ -54,7 +54,7 @@ void CudaDevice::factor(Lane& l, MatrixView<float> a, std::int64_t begin, Factor
   factor(l, a11, begin, status);
   solve_exactly(l, Triangle::unit_lower, a11, a12);  // U12 = L11^-1 A12
   solve_exactly(l, Triangle::upper, a11, a21);       // L21 = A21 U11^-1
-  products_->multiply(l, Reading::fp32, -1, factor_of(a21), factor_of(a12), 1, a22);
+  products().multiply(l, Reading::fp32, -1, factor_of(a21), factor_of(a12), 1, a22);
   factor(l, a22, begin + h, status);
   if (n > cuda::triangle_order) return;
   for (const Triangle triangle : triangles) combine_inverses(l, triangle, a, h);

@@ -92,7 +92,8 @@ std::unique_ptr<Device> make(const DeviceOptions& options) {
 }  // namespace
 
 extern "C" const CudaEntry* speedwell_cuda_entry() {
-  static const CudaEntry entry{SPEEDWELL_LIBRARY_VERSION, &gpus_here, &make, &gpu_has_alone};
+  static const CudaEntry entry{SPEEDWELL_LIBRARY_VERSION, &gpus_here, &make, &gpu_has_alone,
+                               [] { release_kept_resources(); }};
   return &entry;
 }
 

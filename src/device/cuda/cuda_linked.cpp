@@ -15,4 +15,8 @@ bool cuda_has_alone(const void* data) {
   return speedwell_cuda_entry()->has_alone(data);
 }
 
+void cuda_release() {
+  speedwell_cuda_entry()->release();
+}
+
 }  // namespace speedwell

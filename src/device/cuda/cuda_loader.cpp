@@ -103,4 +103,8 @@ bool cuda_has_alone(const void* data) {
   return driver_is_loaded() && library().entry && library().entry->has_alone(data);
 }
 
+void cuda_release() {
+  if (driver_is_loaded() && library().entry) library().entry->release();
+}
+
 }  // namespace speedwell

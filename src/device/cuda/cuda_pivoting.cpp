@@ -58,15 +58,15 @@ bool CudaDevice::factor_leaf(Queue& queue, AnyMatrix panel, std::int64_t begin, 
 // Words of the leaf's moves, and what the kernel needs.
 std::int64_t CudaDevice::leaf_scratch() const {
   return 4 * cuda::leaf_columns * std::int64_t{sizeof(std::int64_t)} +
-         cuda::leaf_scratch(properties_.multiProcessorCount);
+         cuda::leaf_scratch(properties().multiProcessorCount);
 }
 
 // The leaf's columns by one kernel; the others' rows are exchanged by all of its moves at once.
 bool CudaDevice::leaf_at_once(Queue& queue, AnyMatrix panel, std::int64_t begin, std::int64_t end,
                               std::int64_t first, std::int64_t* pivots, FactorStatus* status) {
   const int part = panel_multiprocessors(panel_part_);
-  const int free = part > 0 ? part : properties_.multiProcessorCount;
-  const cuda::LeafRoom room{free, properties_.sharedMemPerBlockOptin};
+  const int free = part > 0 ? part : properties().multiProcessorCount;
+  const cuda::LeafRoom room{free, properties().sharedMemPerBlockOptin};
   const AnyMatrix leaf = panel.block(0, begin, panel.rows, end - begin);
   if (!cuda::leaf_fits(leaf, room)) return false;
   Lane& l = lane(queue);
@@ -96,8 +96,8 @@ void CudaDevice::subtract(Queue& queue, ConstAnyMatrix a, ConstAnyMatrix b, AnyM
       add_product<T>(l, T{-1}, a.as<T>(), b.as<T>(), sum);
     });
   if (c.precision == Precision::fp64)
-    return products_->add(l, -1, a.as<double>(), b.as<double>(), c.as<double>());
-  products_->multiply(l, Reading::fp32, -1, factor_of(a), factor_of(b), 1, c.as<float>());
+    return products().add(l, -1, a.as<double>(), b.as<double>(), c.as<double>());
+  products().multiply(l, Reading::fp32, -1, factor_of(a), factor_of(b), 1, c.as<float>());
 }
 
 void CudaDevice::permute_rows(Queue& queue, const std::int64_t* from, const std::int64_t* to,

@@ -170,7 +170,7 @@ void CudaDevice::left_upper(Lane& l, MatrixView<const float> lu, MatrixView<floa
     const std::int64_t w = std::min(cuda::triangle_order, n - s);
     const std::int64_t after = s + w;
     const MatrixView<float> part = b.block(s, 0, w, b.columns);
-    products_->multiply(l, Reading::fp32, -1, factor_of(lu.block(s, after, w, n - after)),
+    products().multiply(l, Reading::fp32, -1, factor_of(lu.block(s, after, w, n - after)),
                         factor_of(b.block(after, 0, n - after, b.columns)), 1, part);
     triangle_product(l, CUBLAS_SIDE_LEFT, Triangle::upper, 1, lu.block(s, s, w, w), part);
   }
@@ -194,7 +194,7 @@ void CudaDevice::spread_pairs(Queue& queue, ConstAnyMatrix x, AnyMatrix y) {
 }
 
 std::int64_t CudaDevice::pass_scratch(std::int64_t rows, std::int64_t columns, int sums) const {
-  const std::int64_t parts = cuda::pass_parts(rows, columns, properties_.multiProcessorCount);
+  const std::int64_t parts = cuda::pass_parts(rows, columns, properties().multiProcessorCount);
   return sums * parts * rows * std::int64_t{sizeof(double)};
 }
 
@@ -206,7 +206,7 @@ void CudaDevice::multiply_generated(Queue& queue, const MatrixSpec& spec, const 
   if (spec.diagonal != nullptr) here.diagonal = l.diagonal(spec.diagonal, spec.n);
   const std::int64_t m = rows.local_size();
   const std::int64_t n = columns.local_size();
-  const std::int64_t parts = cuda::pass_parts(m, n, properties_.multiProcessorCount);
+  const std::int64_t parts = cuda::pass_parts(m, n, properties().multiProcessorCount);
   const int sums = abs_ax != nullptr ? 3 : abs_rows != nullptr ? 2 : 1;
   auto* workspace = reinterpret_cast<double*>(l.scratch(pass_scratch(m, n, sums)));
   check(cuda::multiply_generated(l.stream(), here, cyclic(rows), m, cyclic(columns), n, x,

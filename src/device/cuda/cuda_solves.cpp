@@ -177,9 +177,9 @@ void CudaDevice::solve_by_blocks(Queue& queue, MatrixView<const double> lu, Matr
     const std::int64_t w = std::min(cuda::inverted_lower, b.rows - s);
     const MatrixView<double> right = b.block(s, 0, w, b.columns);
     if (s > 0)
-      products_->add(l, -1, lu.block(s, 0, w, s), x.block(0, 0, s, b.columns), right,
+      products().add(l, -1, lu.block(s, 0, w, s), x.block(0, 0, s, b.columns), right,
                      products_of(l, right, s));
-    products_->add(l, 1, inverses.block(0, s, w, w), right, x.block(s, 0, w, b.columns),
+    products().add(l, 1, inverses.block(0, s, w, w), right, x.block(s, 0, w, b.columns),
                    products_of(l, right, w), 0);
   }
   copy(queue, x, b);
@@ -211,7 +211,7 @@ void CudaDevice::solve_by_inverse(Lane& l, Triangle triangle, MatrixView<float> 
     const std::int64_t w = std::min(piece, n - s);
     const auto factor = side.block(inverse.values, s, 0, w, s + w);
     const auto known = side.block(rounded, 0, 0, s + w, vectors);
-    products_->add(l, Reading::fp16, &words.alpha, side.first(factor, known),
+    products().add(l, Reading::fp16, &words.alpha, side.first(factor, known),
                    side.second(factor, known), side.block(b, s, 0, w, vectors));
   }
 }
@@ -228,7 +228,7 @@ void CudaDevice::solve_exactly(Lane& l, Triangle triangle, MatrixView<const floa
     const MatrixView<float> part = side.block(b, s, 0, w, vectors);
     const auto factor = side.block(lu, s, 0, w, s);
     const auto known = side.block(b, 0, 0, s, vectors);
-    products_->multiply(l, Reading::fp32, -1, side.first(factor, known), side.second(factor, known),
+    products().multiply(l, Reading::fp32, -1, side.first(factor, known), side.second(factor, known),
                         1, part);
     triangle_product(l, side.left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT, triangle, 1,
                      lu.block(s, s, w, w), part);
@@ -265,14 +265,14 @@ void CudaDevice::solve_rounded(Lane& l, Triangle triangle, MatrixView<const floa
       if (s > 0) {
         const auto factor = side.block(factors, 0, 0, w, s);
         const auto known = side.block(knowns, 0, 0, s, m);
-        products_->add(l, Reading::fp16, alpha, side.first(factor, known),
+        products().add(l, Reading::fp16, alpha, side.first(factor, known),
                        side.second(factor, known), part);
       }
       const auto inverse = side.block(inverses, s, 0, w, 3 * w);
       const auto right = side.block(rights, 0, 0, 3 * w, m);
       const std::int64_t strip = s / triangle_order;
       check(cuda::split(stream, part, triangle, strip, bounds, right), "split");
-      products_->multiply(l, Reading::bf16, 1, side.first(inverse, right),
+      products().multiply(l, Reading::bf16, 1, side.first(inverse, right),
                           side.second(inverse, right), 0, part);
       const std::int64_t next = s + w;
       if (next == n) continue;

@@ -17,6 +17,8 @@ bool cuda_has_alone(const void*) {
   return false;
 }
 
+void cuda_release() {}
+
 std::unique_ptr<Device> make_cuda_device(const DeviceOptions&) {
   throw UsageError(
       fmt::format("--device cuda is not allowed: {}; allowed: cpu", cuda_devices().why_none));

@@ -310,7 +310,7 @@ template <class T>
 VariantChoice CudaDevice::try_leaf(Queue& queue, std::int64_t rows) {
   constexpr std::int64_t w = cuda::leaf_columns;
   Lane& l = lane(queue);
-  const cuda::LeafRoom room{properties_.multiProcessorCount, properties_.sharedMemPerBlockOptin};
+  const cuda::LeafRoom room{properties().multiProcessorCount, properties().sharedMemPerBlockOptin};
   const auto fits = [&](std::int64_t m) {
     return cuda::leaf_fits(AnyMatrix(precision_of<T>, nullptr, m, w, m), room);
   };

@@ -4,6 +4,7 @@
 #include <speedwell/error.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "device/cuda/check.hpp"
@@ -11,51 +12,74 @@
 
 namespace speedwell {
 
-Buffer GpuMemory::allocate(std::int64_t bytes, std::function<void()> before_free) {
+Buffer GpuMemory::allocate(std::int64_t bytes) {
   if (bytes == 0) return {};
   return {take(bytes), bytes,
-          [memory = shared_from_this(), bytes, before = std::move(before_free)](void* data) {
-            if (before) before();
-            memory->give_back(data, bytes);
-          }};
+          [memory = shared_from_this(), bytes](void* data) { memory->give_back(data, bytes); }};
 }
 
 void* GpuMemory::take(std::int64_t bytes) {
-  if (const auto kept = kept_.find(bytes); kept != kept_.end()) {
-    void* const data = kept->second;
-    kept_.erase(kept);
-    // What used it before may run still, and whoever takes it may write at once.
-    if (std::exchange(may_be_used_, false)) cudaDeviceSynchronize();
+  if (const auto [first, last] = kept_.equal_range(bytes); first != last) {
+    const auto kept = std::find_if(first, last, [](const auto& one) { return one.second.settled; });
+    if (kept == last) {
+      // What used it before may run still, and whoever takes it may write at once.
+      if (!is_idle_ || !is_idle_()) cudaDeviceSynchronize();
+      settle();
+    }
+    const auto taken = kept == last ? first : kept;
+    void* const data = taken->second.data;
+    kept_.erase(taken);
+    kept_bytes_ -= bytes;
+    inherited_ = std::max<std::int64_t>(inherited_ - bytes, 0);
+    most_ = std::max(most_, now_ - inherited_);
     return data;
   }
   void* data = nullptr;
-  const auto ask = [&] { return cudaMalloc(&data, static_cast<std::size_t>(bytes)); };
+  const auto ask = [&] {
+    const auto size = static_cast<std::size_t>(bytes);
+    return place_ == Place::gpu ? cudaMalloc(&data, size) : cudaMallocHost(&data, size);
+  };
   cudaError_t error = ask();
-  if (error == cudaErrorMemoryAllocation && !kept_.empty()) {
+  if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();  // CUDA keeps the error until it is asked
-    free_kept();
-    error = ask();
+    const bool own = free_kept();
+    const bool of_others = free_others_ && free_others_();
+    if (own || of_others) error = ask();
   }
   // The latter for sizes beyond all that the driver could map.
   if (error == cudaErrorMemoryAllocation || error == cudaErrorInvalidValue)
-    throw out_of_memory(bytes, "could not be had on the GPU");
-  check(error, "cudaMalloc");
-  most_ = std::max(most_, now_ += bytes);
+    throw out_of_memory(bytes, place_ == Place::gpu ? "could not be had on the GPU"
+                                                    : "of pinned host memory could not be had");
+  check(error, place_ == Place::gpu ? "cudaMalloc" : "cudaMallocHost");
+  now_ += bytes;
+  most_ = std::max(most_, now_ - inherited_);
   return data;
 }
 
 void GpuMemory::give_back(void* data, std::int64_t bytes) {
-  kept_.emplace(bytes, data);
-  may_be_used_ = true;
+  if (before_free_) before_free_();
+  kept_.emplace(bytes, Kept{data, false});
+  kept_bytes_ += bytes;
   if (!keeps_) free_kept();
 }
 
-void GpuMemory::free_kept() {
-  for (const auto& [bytes, data] : kept_) {
-    cudaFree(data);
+bool GpuMemory::free_kept(std::int64_t most) {
+  const std::int64_t before = kept_bytes_;
+  while (kept_bytes_ > most) {
+    const auto largest = std::prev(kept_.end());
+    const std::int64_t bytes = largest->first;
+    void* const data = largest->second.data;
+    kept_.erase(largest);
+    kept_bytes_ -= bytes;
     now_ -= bytes;
+    place_ == Place::gpu ? cudaFree(data) : cudaFreeHost(data);
   }
-  kept_.clear();
+  inherited_ = std::min(inherited_, kept_bytes_);
+  return kept_bytes_ < before;
+}
+
+void GpuMemory::settle() {
+  for (auto& [bytes, kept] : kept_) kept.settled = true;
 }
 
 void GpuMemory::keep(bool on) {

@@ -10,15 +10,25 @@
 
 namespace speedwell {
 
-Lane::Lane(Priority priority, std::function<void()> before_free, std::shared_ptr<GpuMemory> memory)
+Lane::Lane(Priority priority, std::shared_ptr<GpuMemory> memory)
     : priority_(priority),
-      before_free_(std::move(before_free)),
       memory_(std::move(memory)),
       own_stream_(make_own_stream()),
       stream_(own_stream_) {
   check(cudaEventCreateWithFlags(&turn_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
   words_ = memory_->allocate(sizeof(Words));
+  renew();
+}
+
+void Lane::renew() {
+  inverted_from = 0;
+  leaves = true;
   check(cudaMemsetAsync(words_.data(), 0, sizeof(Words), stream_), "cudaMemsetAsync");
+}
+
+void Lane::rest() {
+  for (Buffer* memory : {&workspace_, &scratch_, &diagonal_}) *memory = {};
+  for (Inverse& inverse : inverses_) inverse = {};
 }
 
 cudaStream_t Lane::make_own_stream() const {
@@ -68,14 +78,14 @@ Lane::~Lane() {
 }
 
 void* Lane::workspace() {
-  if (workspace_.bytes() == 0) workspace_ = memory_->allocate(workspace_bytes);
+  reserve_workspace(workspace_bytes);
   return workspace_.data();
 }
 
 void Lane::reserve_workspace(std::int64_t bytes) {
   if (workspace_.bytes() >= bytes) return;
   workspace_ = {};  // freed first, so that both need not fit
-  workspace_ = memory_->allocate(std::max(bytes, workspace_bytes), before_free_);
+  workspace_ = memory_->allocate(std::max(bytes, workspace_bytes));
   if (blas_ != nullptr) give_workspace();
 }
 
@@ -92,6 +102,7 @@ cublasHandle_t Lane::blas(Fp64Products products) {
     set_fp64_products(blas_, products);
     blas_products_ = products;
   }
+  workspace();
   if (blas_products_ != products) {
     set_fp64_products(blas_, products);
     blas_products_ = products;
@@ -112,21 +123,21 @@ void Lane::give_stream_to_blas() {
 std::byte* Lane::scratch(std::int64_t bytes) {
   if (scratch_.bytes() < bytes) {
     scratch_ = {};  // freed first, so that both need not fit; freeing waits for the stream
-    scratch_ = memory_->allocate(bytes, before_free_);
+    scratch_ = memory_->allocate(bytes);
   }
   return scratch_.data();
 }
 
 void Lane::reserve_diagonal(std::int64_t n) {
   const std::int64_t bytes = n * std::int64_t{sizeof(double)};
-  if (diagonal_.bytes() < bytes) diagonal_ = memory_->allocate(bytes, before_free_);
+  if (diagonal_.bytes() < bytes) diagonal_ = memory_->allocate(bytes);
 }
 
 void Lane::reserve(Inverse& inverse, std::int64_t bytes) {
   inverse.of = nullptr;
   if (inverse.memory.bytes() >= bytes) return;
   inverse.memory = {};
-  inverse.memory = memory_->allocate(bytes, before_free_);
+  inverse.memory = memory_->allocate(bytes);
 }
 
 void Lane::reserve_blocks(std::int64_t n) {

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -26,14 +25,17 @@ namespace speedwell {
 /// A stream and its resources, for one queue at a time.
 class Lane {
  public:
-  /// @param before_free is called before scratch memory is freed; may be empty
   /// @param memory gives the lane its device memory
-  explicit Lane(Priority priority, std::function<void()> before_free = {},
+  explicit Lane(Priority priority,
                 std::shared_ptr<GpuMemory> memory = std::make_shared<GpuMemory>());
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
   ~Lane();
 
+  /// Gives all memory of operations back, between two devices.
+  void rest();
+  /// Forgets what an earlier device has prepared and found.
+  void renew();
   Priority priority() const { return priority_; }
   /// The stream of the next operation. It is behind all operations that were given before.
   cudaStream_t stream() const { return stream_; }
@@ -57,7 +59,6 @@ class Lane {
 
   /// Device memory of at least `bytes` bytes. Its contents are lost when it grows.
   std::byte* scratch(std::int64_t bytes);
-  std::int64_t scratch_bytes() const { return scratch_.bytes(); }
   /// Makes room for diagonal().
   void reserve_diagonal(std::int64_t n);
   /// A copy of n doubles of the host in device memory, made in the stream's order.
@@ -69,6 +70,8 @@ class Lane {
   std::int64_t inverted_from = 0;
   /// Whether factor_leaf() factors leaves.
   bool leaves = true;
+  /// Whether a queue has it.
+  bool taken = false;
   /// The whole inverse of a triangle of a diagonal block (Device::prepare_solves()).
   struct Inverse {
     Buffer memory{};
@@ -102,7 +105,6 @@ class Lane {
   void give_workspace();
 
   Priority priority_;
-  std::function<void()> before_free_;
   std::shared_ptr<GpuMemory> memory_;
   int multiprocessors_ = 0;
   cudaStream_t own_stream_;

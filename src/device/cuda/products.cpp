@@ -50,7 +50,7 @@ struct Products::Scalars {
 Products::Products() : scalars_(allocate_on_gpu(sizeof(Scalars))) {
   check(cublasLtCreate(&handle_), "cublasLtCreate");
   const Scalars scalars;
-  const Lane lane(Priority::normal, [] {});
+  const Lane lane(Priority::normal);
   check(cudaMemcpyAsync(scalars_.data(), &scalars, sizeof(scalars), cudaMemcpyHostToDevice,
                         lane.stream()),
         "cudaMemcpyAsync");

@@ -50,6 +50,9 @@ class Products {
   /// chooses by these times. The GPU should be done by then: what is not timed yet stays in the
   /// heuristic's order.
   void rehearse(bool on);
+  bool rehearses() const { return rehearsing_; }
+  /// From now on, a new class begins with what is known of one like it, as after a rehearsal.
+  void reuse() { rehearsed_once_ = true; }
 
   /// The algorithms of all classes, for each class in the order in which products take them.
   std::vector<ProductChoice> choices() const;

@@ -101,7 +101,8 @@ struct Settings {
   std::size_t memory;
   std::uint64_t seed;
   std::string failing_function;
-  long failing_call;
+  long failing_call = 0;
+  long failing_times = 0;
   cudaError_t failure;
   std::vector<OfferedAlgorithm> algorithms;
   std::string nccl;  // what is wrong with it: the word before the colon

@@ -54,12 +54,12 @@ Settings read_settings() {
                                           : Order::any;
   const std::string failure = environment("SPEEDWELL_EMULATED_FAILURE", "");
   if (const auto colon = failure.find(':'); colon != std::string::npos) {
-    const auto second = failure.find(':', colon + 1);
     settings.failing_function = failure.substr(0, colon);
-    settings.failing_call = std::stol(failure.substr(colon + 1));
-    settings.failure = second == std::string::npos
-                           ? cudaErrorLaunchFailure
-                           : static_cast<cudaError_t>(std::stoi(failure.substr(second + 1)));
+    int error = cudaErrorLaunchFailure;
+    settings.failing_times = 1;
+    std::sscanf(failure.c_str() + colon, ":%ld:%d:%ld", &settings.failing_call, &error,
+                &settings.failing_times);
+    settings.failure = static_cast<cudaError_t>(error);
   }
   settings.algorithms = offered_algorithms(environment("SPEEDWELL_EMULATED_ALGORITHMS", "0,0"));
   const std::string nccl = environment("SPEEDWELL_EMULATED_NCCL", "");
@@ -201,7 +201,13 @@ std::uint64_t draw(std::uint64_t count) {
   return state().random() % count;
 }
 
+std::function<void()>& before_restart() {
+  static std::function<void()> work;
+  return work;
+}
+
 void restart() {
+  if (before_restart()) before_restart()();
   State& s = state();
   const std::lock_guard lock(s.mutex);
   complete(nullptr);
@@ -227,7 +233,8 @@ std::size_t kernels_started() {
 cudaError_t begin(const char* function) {
   State& s = state();
   s.last_call = std::chrono::steady_clock::now();
-  if (++s.calls[function] == s.settings.failing_call && s.settings.failing_function == function) {
+  const long after = ++s.calls[function] - s.settings.failing_call;
+  if (s.settings.failing_function == function && after >= 0 && after < s.settings.failing_times) {
     // That there is no more memory is the one failure after which one may go on.
     if (s.settings.failure == cudaErrorMemoryAllocation) return s.settings.failure;
     fail_for_good(s.settings.failure, "");
