@@ -446,7 +446,7 @@ struct DeviceOptions {
   int threads = 1;                    ///< threads that the CPU device may use, >= 1
   int gpu = 0;                        ///< ordinal of the GPU among those that this process sees
   int reserved = -1;  ///< multiprocessors that updates leave to panels; -1: as share() says
-  Fp64Products fp64 = Fp64Products::native;    ///< of updates; a CPU device has native ones alone
+  Fp64Products fp64 = Fp64Products::native;  ///< of updates; a CPU device has native ones alone
   bool alone = false;  ///< no other rank: what a GPU needs is kept for the next device
   const RunContext& run = RunContext::none();  ///< in which it works
 };
