@@ -24,7 +24,7 @@ struct Kept {
 };
 
 Kept& kept() {
-  static Kept* one = new Kept;
+  static Kept* one = new Kept;                   // NOLINT(*-non-const-global-variables)
   if (one->process != getpid()) one = new Kept;  // a child cannot use its parent's CUDA
   return *one;
 }
