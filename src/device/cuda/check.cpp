@@ -11,7 +11,7 @@ namespace speedwell {
 
 namespace {
 
-thread_local int selected = -1;
+thread_local int selected = -1;  // NOLINT(*-non-const-global-variables)
 
 [[noreturn]] void fail(const std::string& error, const char* call, const char* file, int line) {
   const std::string_view path = file;
