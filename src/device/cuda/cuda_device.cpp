@@ -160,6 +160,7 @@ CudaDevice::CudaDevice(const DeviceOptions& options)
         fmt::format("--fp64 emulated needs cuBLAS of CUDA 13.0, update 2, or later: {}; allowed: "
                     "native",
                     why_no_emulation()));
+  if (!resources_->products) resources_->products = std::make_unique<Products>();
 }
 
 CudaDevice::~CudaDevice() = default;

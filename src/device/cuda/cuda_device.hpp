@@ -154,7 +154,7 @@ class CudaDevice : public Device {
  private:
   void use() const;
   const cudaDeviceProp& properties() const { return resources_->properties; }
-  Products& products() const { return resources_->products; }
+  Products& products() const { return *resources_->products; }
   int multiprocessors_for(Priority priority) const;
   int panel_multiprocessors(double part) const;
   void add_parts(Lane& lane, double least);

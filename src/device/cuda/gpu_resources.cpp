@@ -37,8 +37,8 @@ void leave(GpuResources* resources) {
   std::unique_ptr<GpuResources> owned(resources);
   for (const auto& memory : {owned->memory, owned->pinned}) memory->before_free({});
   // A rehearsal that an exception has ended would leave products out.
-  if (cudaSetDevice(owned->gpu) != cudaSuccess || owned->products.rehearses() || !owned->is_idle())
-    return;
+  const bool is_whole = owned->products && !owned->products->rehearses();
+  if (!is_whole || cudaSetDevice(owned->gpu) != cudaSuccess || !owned->is_idle()) return;
   for (const auto& lane : owned->lanes) lane->rest();
   owned->memory->settle();
   owned->pinned->settle();
@@ -80,7 +80,7 @@ std::shared_ptr<GpuResources> kept_resources(int gpu) {
     }
   }
   if (taken)
-    taken->products.reuse();
+    taken->products->reuse();
   else
     taken = std::make_unique<GpuResources>(gpu);
   std::shared_ptr<GpuResources> resources(taken.release(), &leave);

@@ -34,7 +34,7 @@ struct GpuResources {
   std::shared_ptr<GpuMemory> pinned = std::make_shared<GpuMemory>(GpuMemory::Place::pinned);
   std::shared_ptr<GreenParts> parts{};  ///< null: none are asked for yet, or there are none
   bool parts_failed = false;
-  Products products{};
+  std::unique_ptr<Products> products{};  ///< null until a device has found the GPU new enough
   /// A queue takes the first of its priority that none has, so that the queues of a second solve
   /// find what those of the first one have made.
   std::vector<std::unique_ptr<Lane>> lanes{};
