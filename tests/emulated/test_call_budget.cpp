@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "catch.hpp"
@@ -60,7 +61,9 @@ TEST_CASE("a second solve of an order keeps to its budget of calls", "[budget]")
   for (std::int64_t k = 0; k < n * n; ++k)
     a[static_cast<std::size_t>(k)] =
         static_cast<double>(k * 37 % 101 - 50) / 64 + (k % (n + 1) == 0 ? 8 : 0);
-  const std::vector<double> b(n, 1);
+  std::vector<double> b(n, 0);  // exact row sums: x is 1
+  for (std::int64_t k = 0; k < n * n; ++k)
+    b[static_cast<std::size_t>(k % n)] += a[static_cast<std::size_t>(k)];
   const emulation::Stream stream;
   const emulation::Array<double> on_gpu(a, stream);
   stream.wait();
@@ -81,6 +84,7 @@ TEST_CASE("a second solve of an order keeps to its budget of calls", "[budget]")
     const std::vector<long> after = calls();
     CAPTURE(name(precision));
     CHECK(second.converged);
+    CHECK(std::ranges::all_of(second.x, [](double x) { return std::fabs(x - 1) < 1e-13; }));
     CHECK(emulation::live_objects() == objects);
     for (std::size_t i = 0; i < budgets.size(); ++i) {
       CAPTURE(budgets[i].function);
