@@ -48,6 +48,27 @@ TEST_CASE("kept memory is there for the next allocation of its size", "[memory]"
   CHECK(memory->most() == 3 * size + 1);
 }
 
+TEST_CASE("kept memory that the GPU may still use is waited for, and no other", "[memory]") {
+  emulation::restart();
+  const auto memory = std::make_shared<GpuMemory>();
+  memory->keep(true);
+  bool idle = false;
+  memory->idle_when([&] { return idle; });
+  const auto waits = [] { return emulation::calls_of("cudaDeviceSynchronize"); };
+  memory->allocate(size);
+  Buffer taken = memory->allocate(size);
+  CHECK(waits() == 1);
+  taken = {};
+  idle = true;
+  taken = memory->allocate(size);
+  CHECK(waits() == 1);
+  taken = {};
+  idle = false;
+  memory->settle();
+  taken = memory->allocate(size);
+  CHECK(waits() == 1);
+}
+
 TEST_CASE("kept memory is given up where memory runs short", "[memory]") {
   const emulation::Environment all("SPEEDWELL_EMULATED_MEMORY", "3145728");
   const auto memory = std::make_shared<GpuMemory>();
